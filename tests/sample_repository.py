@@ -1,13 +1,13 @@
 """A real repository with two lanes and a scripted agent, small enough to be made anew for every
 test."""
 
-import os
 import subprocess
 from pathlib import Path
 
 from msgspec import json
 
-from dos.testing.scripted_agent import starts_file
+from dos import workspace
+from dos.testing.scripted_agent import starts
 
 PLAN = """# A plan
 
@@ -41,6 +41,10 @@ ttl_seconds = 30
 backoff_seconds = [0.1]
 jitter_seconds = 0
 
+# The agents and checks of tests leave marks beside the repository.
+[sandbox]
+writable = ["{home}"]
+
 [workers]
 agent = "scripted"
 command = ["{script}"]
@@ -71,12 +75,22 @@ class Repository:
             (self.root / folder).mkdir(parents=True)
             (self.root / folder / "keep").touch()
         (self.root / "docs" / "demo-plan.md").write_text(PLAN)
-        (self.root / "dos.toml").write_text(CONFIG.format(script=self.script))
+        self.config.write_text(CONFIG.format(script=self.script, home=home))
         self.play(WORKS)
         self.git("init", "--quiet", "--initial-branch", "main")
         self.git("config", "user.name", "Tester")
         self.git("config", "user.email", "tester@example.invalid")
         self.commit_all("Begin")
+
+    @property
+    def config(self) -> Path:
+        return self.root / "dos.toml"
+
+    def set_walls(self, settings: str) -> None:
+        """Write the lines of [sandbox] instead of those that let agents leave marks."""
+        text = self.config.read_text()
+        walls = f"[sandbox]\n{settings}\n"
+        self.config.write_text(text.replace(f'[sandbox]\nwritable = ["{self.home}"]\n', walls))
 
     def play(self, script: dict[str, object]) -> None:
         self.script.write_bytes(json.encode(script))
@@ -91,8 +105,7 @@ class Repository:
 
     def starts(self) -> list[str]:
         """The units that an agent was started for, in order."""
-        counter = starts_file(self.script, os.environ)
-        return counter.read_text().splitlines() if counter.exists() else []
+        return starts(self.script, workspace.find(self.root).homes)
 
     def git(self, *words: str) -> str:
         return subprocess.run(
@@ -105,3 +118,9 @@ class Repository:
 
     def subjects(self) -> list[str]:
         return self.git("log", "--format=%s", "main").splitlines()
+
+
+def set_level(repository: Repository, level: str) -> None:
+    """Let the walls of agents and checks be those of a level; beside the repository they write."""
+    repository.set_walls(f'level = "{level}"\nwritable = ["{repository.home}"]')
+    repository.commit_all(f"Let the sandbox be {level}")

@@ -15,6 +15,7 @@ from dos.limits.accounts import LaneDay, Measure
 from dos.limits.budget import BudgetLine
 from dos.limits.quota import Key, Limit
 from dos.questions.catalog import Added, AnyQuestion
+from dos.questions.changed_tests import TestsChanged
 from dos.questions.documents import PlanChanged, SettingsChanged
 from dos.questions.lanes import FailedUnit, LaneFailed, LaneStopped, UnitsFailed
 from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
@@ -22,6 +23,7 @@ from dos.questions.runs import HaltProposed, RunStopped, Spinning
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
 from dos.reasons.reason import ClearsBy, Kind, Reason
 from dos.reasons.table import TABLE
+from dos.units.unit import Landing
 from dos.verify.baseline import CheckResult
 
 HEAD = """# Troubleshooting
@@ -102,6 +104,12 @@ def sample_questions() -> list[AnyQuestion]:
         LandingConflict.ask("AUTH/AUTH3", ["api/login.py was changed on both sides"], lane="api"),
         LandingBlocked.ask(
             "AUTH/AUTH3", "api/login.py is edited in your checkout", commit="7fe0962aa", lane="api"
+        ),
+        TestsChanged.ask(
+            Landing(unit="AUTH/AUTH3", branch="main", base="3b1c9d0ff", commit="7fe0962aa"),
+            "it weakens tests: tests/test_login.py: tests removed: test_expired",
+            refused=2,
+            lane="api",
         ),
         UnitUndone.ask("AUTH/AUTH1", commit="7fe0962aa"),
         UnitHeld.ask("AUTH/AUTH2", "OPERATOR_GATED", "the operator picks a vendor", lane="api"),

@@ -16,6 +16,7 @@ class ChoiceName(StrEnum):
     LIFT = "lift"
     RAISE = "raise"
     USE = "use"
+    ACCEPT = "accept"
     KEEP = "keep"
     LEAVE = "leave"
     WAIT = "wait"

@@ -13,6 +13,10 @@ from dos.regions import Mode, Region
 # can
 # read, so it proves nothing.
 KEY_VARIABLE = "DOS_LEASE_KEY"
+TREE_VARIABLE = "DOS_TREE"  # the folder in which the agent of a lease works
+# The globs of its lane from the top of the work tree on, as JSON: behind walls an agent can read
+# neither the journal nor dos.toml.
+REGION_VARIABLE = "DOS_REGION"
 
 
 class Request(Struct, frozen=True, kw_only=True):

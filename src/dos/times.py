@@ -42,6 +42,15 @@ def now_stamp() -> str:
     return utc_stamp(int(datetime.now(UTC).timestamp() * 1000))
 
 
+def seconds_between(started: str, ended: str) -> float:
+    """Return the seconds between two stamps of `now_stamp`; 0 where one cannot be read."""
+    try:
+        taken = datetime.fromisoformat(ended) - datetime.fromisoformat(started)
+    except ValueError:
+        return 0.0
+    return max(0.0, taken.total_seconds())
+
+
 def now_ms(given: int | None) -> int:
     """Return the time that was given with --now-ms, or else the current time.
 

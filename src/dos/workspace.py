@@ -52,6 +52,11 @@ class Workspace(Struct, frozen=True, kw_only=True):
         clone = sha256(os.fsencode(self.state)).hexdigest()[:12]
         return Path(home) / "dos" / f"{self.root.name}-{clone}" / "worktrees"
 
+    @property
+    def homes(self) -> Path:
+        """The folder of the private homes of the lanes' agents and checks, beside the worktrees."""
+        return self.worktrees.with_name("homes")
+
 
 def find(start: Path) -> Workspace:
     """Return the workspace that holds a directory. Raises WorkspaceMissing if there is no such one.

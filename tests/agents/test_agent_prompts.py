@@ -14,6 +14,17 @@ def test_a_unit_is_told_with_its_bounds_its_judge_and_its_past():
         assert words in text
 
 
+def test_a_unit_is_told_what_it_may_do_to_tests():
+    kept = Unit(plan="A", id="1", title="x")
+    changed = Unit(plan="A", id="1", title="x", tests_may_change=True)
+    told = [
+        prompt.unit_prompt(unit, globs=["**"], acceptance="", history=[])
+        for unit in (kept, changed)
+    ]
+    assert "Do not remove, loosen or skip existing tests" in told[0]
+    assert "tests may be changed" in told[1] and "Do not remove" not in told[1]
+
+
 def test_braces_in_a_unit_are_only_braces():
     text = prompt.unit_prompt(
         Unit(plan="A", id="1", title="{x}", text="{trailer}"),

@@ -33,6 +33,9 @@ backoff_seconds = [600]
 [cooldown]
 window_ms = 0
 
+[sandbox]
+writable = ["{home}"]
+
 [agents]
 """
 PLAN = """# A plan
@@ -67,7 +70,8 @@ def staffed(repository: Repository) -> Repository:
         f'command = ["{repository.home}/{name}.json"]\n'
         for name in ("first", "second", "third", "reserve")
     )
-    (repository.root / "dos.toml").write_text(CONFIG.replace("[agents]\n", tables))
+    config = CONFIG.format(home=repository.home).replace("[agents]\n", tables)
+    (repository.root / "dos.toml").write_text(config)
     (repository.root / "docs" / "demo-plan.md").write_text(PLAN)
     repository.commit_all("Plan")
     works = {

@@ -67,6 +67,23 @@ def test_only_what_carries_this_workspace_this_lane_and_no_newer_fence_is_ended(
     assert (process.poll() is not None) == is_ended
 
 
+@pytest.mark.parametrize(
+    ("carried", "is_ended"),
+    [
+        ({"fence": 6}, True),
+        ({"fence": 5, "lane": "two"}, True),
+        ({"fence": 7}, False),  # it has not ended
+        ({"fence": 10}, False),  # it may have been granted since
+        ({"fence": 1_795_000_000_000}, False),  # a check that a person runs
+        ({"fence": 6, "workspace": f"{WORKSPACE}-another-clone"}, False),
+    ],
+)
+def test_what_carries_a_lease_that_has_ended_is_ended_on_every_lane(sleeping, carried, is_ended):
+    process = sleeping(**carried)
+    assert orphans.end_unleased_processes(WORKSPACE, [LEASE], newest=9) == int(is_ended)
+    assert (process.poll() is not None) == is_ended
+
+
 STARTS_OTHERS = "for each in $(seq 500); do sleep 60 & done; wait"
 
 

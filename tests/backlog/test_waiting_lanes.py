@@ -18,7 +18,6 @@ from dos.fleet.population.types import Supervise
 from dos.fleet.state import held_units
 from dos.fleet.state.fleet import FleetState, LaneStarts
 from dos.journal import fold, streams
-from dos.journal.backend import Entry
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import fleet
 from dos.journal.events.limits import FleetFound, HaltRequested, LimitHit, LimitProbed
@@ -31,6 +30,7 @@ from dos.limits.state.quota import ProviderLimits
 from dos.limits.state.spend import FleetSpend
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
+from dos.questions.changed_tests import TestsChanged
 from dos.questions.lanes import LaneFailed, LaneStopped
 from dos.questions.resources import limit_question
 from dos.questions.runs import Spinning
@@ -44,7 +44,8 @@ from dos.questions.state import (
     raised_event,
 )
 from dos.questions.units import LandingConflict, UnitUndone
-from dos.units.unit import Unit
+from dos.times import SystemClock
+from dos.units.unit import Landing, Unit
 
 LANES = ("api", "docs")
 CONFIG = Config(lanes=Lanes(concurrent=LANES, trees={name: (f"{name}/**",) for name in LANES}))
@@ -57,12 +58,23 @@ COOLED_MS = 7 * 3_600_000
 AGENT = AgentCandidate(name="agent", vendor="acme", account="work")
 
 
+class Ticks(SystemClock):
+    """A clock that goes on by a millisecond whenever it is read: no two facts are of one moment."""
+
+    def __init__(self) -> None:
+        self._now_ms = super().wall_ms()
+
+    def wall_ms(self) -> int:
+        self._now_ms += 1
+        return self._now_ms
+
+
 class Story:
     """A fleet of two lanes, told event by event."""
 
     def __init__(self, config: Config = CONFIG) -> None:
         self.config = config
-        self.store = Store(MemoryBackend(), actor="fleet")
+        self.store = Store(MemoryBackend(clock=Ticks()), actor="fleet")
         self.units = list(UNITS)
         self.later_ms = 0
 
@@ -92,11 +104,7 @@ class Story:
         )
 
     def starts(self) -> None:
-        """A moment later, since whatever was asked in the same millisecond was asked after it."""
-        fact = fleet.FleetStarted(host="h", pid=1, target=2)
-        self.store.append_all(
-            [Entry(stream="fleet", kind=fact.kind, body=fact, at_ms=self.store.now_ms() + 1)]
-        )
+        self.store.record("fleet", fleet.FleetStarted(host="h", pid=1, target=2))
 
     def stops(self, run: str, why: str, needs: str, lane: str = "api") -> None:
         fact = fleet.RunStopped(run_id=run, lane=lane, stop_reason=why, needs=needs, reason="so")
@@ -226,7 +234,6 @@ def test_a_lane_that_was_answered_for_before_it_was_given_up_on_is_asked_about_w
                 and Spawn("api") not in story.planned()
             )
             story.starts()
-            story.later_ms += 1
         assert Spawn("api") in story.planned()
 
 
@@ -495,6 +502,12 @@ OTHERS = [
     (LaneFailed.ask("docs", "x"), "retry"),
     (LaneStopped.ask("docs", "R9", "x"), "retry"),
     (LandingConflict.ask("P/A1", ["red"]), "retry"),
+    (
+        TestsChanged.ask(
+            Landing(unit="P/A1", branch="main", base="b", commit="c"), "weak", refused=2
+        ),
+        "accept",
+    ),
     (UnitUndone.ask("P/A1", commit="abcdef0123"), "again"),
     (Spinning.ask("R9", "api", "x"), "leave"),
 ]

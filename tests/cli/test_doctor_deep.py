@@ -18,7 +18,6 @@ from dos.baseline.io import on_demand
 from dos.errors import GitFailed
 from dos.journal.events.limits import BaselineChecked
 from dos.journal.events.reader import decode
-from dos.workspace import find
 from dos.world import World
 
 PYTHON = sys.executable
@@ -58,7 +57,8 @@ def commit(place):
 
 @pytest.fixture
 def tested(shop, monkeypatch, tmp_path):
-    """Sets the test, and other keys of [workers]; commits."""
+    """Sets the test, and other keys of [workers]; commits. What it runs may leave marks."""
+    configured("sandbox.writable", f'["{tmp_path}"]')(shop, monkeypatch, tmp_path)
 
     def run_with(command, **keys):
         for key, value in {"test": command, **keys}.items():
@@ -76,8 +76,7 @@ def checks(place):
 
 
 def leaves_nothing(place):
-    folder = find(place).worktrees.with_name("baseline")
-    assert not folder.exists() and str(folder) not in git("worktree", "list", cwd=place)
+    assert len(git("worktree", "list", cwd=place).splitlines()) == 1
     assert git("status", "--porcelain", cwd=place) == ""
 
 
@@ -148,6 +147,29 @@ def test_a_missing_setup_that_the_lock_file_suggests_is_the_fix(tested, dos, sho
     tested("node_modules/.bin/mocha")
     row = finding(dos("doctor", "--deep", "--json"), "BASELINE_RED")
     assert "not found" in row["what"] and "npm ci" in row["fix"] and "workers.setup" in row["fix"]
+
+
+@pytest.mark.parametrize("require_red", [False, True])
+def test_acceptance_commands_that_pass_before_the_work_are_named_beforehand(
+    tested, dos, shop, require_red
+):
+    text = "".join(
+        f"## {unit}: x\n\n- lane: api\n- acceptance: `{command}`\n\n"
+        for unit, command in {"A1": "test -s api/not-yet.txt", "A2": "test -d src"}.items()
+    )
+    (shop / "docs" / "first-plan.md").write_text(text)
+    if require_red:
+        with (shop / "dos.toml").open("a") as file:
+            file.write("\n[landing]\nrequire_red = true\n")
+    tested("test -s src/shop/price.py")
+    answer = dos("doctor", "--deep", "--check", "--json")
+    findings = answer.json["findings"]
+    (named,) = [each for each in findings if each["kind"] == "ACCEPTANCE_ALREADY_PASSES"]
+    assert "`test -d src`" in named["what"] and "FIRST/A2" in named["what"]
+    assert named["severity"] == ("warn" if require_red else "info")
+    problems = dos("plan", "--json").json["problems"]
+    (told,) = [line for line in problems if "does not tell" in line]
+    assert told.startswith("FIRST/A2: its acceptance does not tell whether it was done")
 
 
 def test_acceptance_commands_that_cannot_run_are_warned_of_and_red_ones_are_not(tested, dos, shop):

@@ -109,7 +109,15 @@ CLEARED = [
     (troubles.with_moved_worktree, "WORKTREE_ORPHANED"),
     (troubles.with_undeclared_worktree, "WORKTREE_WITHOUT_LANE"),
     (troubles.with_dirty_undeclared_worktree, "WORKTREE_WITHOUT_LANE"),
+    (troubles.with_retired_lane, "RETIRED_LANE"),
+    (troubles.with_incomplete_clone, "PARTIAL_CLONE_MISSING"),
     (configured("workers.baseline", '"off"\ntest = "true"'), "BASELINE_UNCHECKED"),
+    (configured("sandbox.level", '"off"'), "SANDBOX_OFF"),
+    (configured("sandbox.program", '["no-such-program"]'), "SANDBOX_PROGRAM_MISSING"),
+    (troubles.with_a_sandbox_that_cannot_be, "SANDBOX_UNAVAILABLE"),
+    (troubles.with_open_sockets, "SANDBOX_SOCKETS"),
+    (troubles.with_test_that_needs_a_variable, "VARIABLE_WITHHELD"),
+    (troubles.with_database, "DATABASE_WITHHELD"),
 ]
 
 LEFT_TO_A_PERSON = [
@@ -156,6 +164,7 @@ LEFT_TO_A_PERSON = [
     (troubles.with_large_journal, "JOURNAL_LARGE"),
     (troubles.on_a_network, "STORE_ON_NETWORK"),
     (troubles.with_salvage, "WORK_SALVAGED"),
+    (troubles.with_partial_clone, "PARTIAL_CLONE"),
     (troubles.read_only, "STORE_READ_ONLY"),
     (troubles.on_a_full_disk, "DISK_LOW"),
     (troubles.with_event_from_the_future, "CLOCK_BEHIND"),
@@ -163,6 +172,8 @@ LEFT_TO_A_PERSON = [
     (configured("workers.test", '"exit 3"'), "BASELINE_RED"),
     (troubles.with_blind_test, "BASELINE_BLIND"),
     (troubles.with_acceptance_that_cannot_run, "ACCEPTANCE_CANNOT_RUN"),
+    (configured("sandbox.level", '"auto"\nreads = "all"'), "SANDBOX_GAP"),
+    (troubles.with_acceptance_that_passes_already, "ACCEPTANCE_ALREADY_PASSES"),
 ]
 
 
@@ -216,6 +227,7 @@ ELSEWHERE = {
     "PACKAGES_CLASH", "PLAN_UNREADABLE",
     "NO_COMMIT", "CLOCK_UNSET", "DISK_FILES_LOW", "PROCESS_STOPPED", "PROCESS_ORPHANED",
     "STORE_BUSY", "STORE_TOO_NEW", "STORE_DURABILITY", "STORE_SESSIONS",
+    "LFS_POINTERS", "LFS_MISSING",
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from fleet_scenes import OTHER, RUN, journal, log, work
 from patience import PATIENCE
 
 from dos.agents.adapter import Activity, Ending, ToolResult, Waiting
+from dos.agents.io import logs
 from dos.report import event_lines
 
 
@@ -38,6 +39,28 @@ def test_a_later_attempt_and_a_later_run_are_newer(dos, lane, state):
     log(state, "api", "two\n", OTHER)
     assert dos("logs", "api").out.splitlines()[1:] == ["two"]
     assert dos("logs", "api", "--run", RUN).out.splitlines()[1:] == ["one"]
+
+
+def test_a_worker_that_failed_before_it_started_an_agent_is_shown(dos, lane, state):
+    log(state, "api", "one\n", RUN)
+    failed = logs.worker_log(state, "api", OTHER)
+    failed.write_text("")
+    assert dos("logs", "api").out.splitlines()[1:] == ["one"], "it may start one yet"
+    failed.write_text("every unit is done\n")
+    assert dos("logs", "api").out.splitlines()[1:] == ["one"], "it had nothing to do"
+    failed.write_text("error: git reset: smudge filter lfs failed\n  hint: ls -la\n")
+    answer = dos("logs", "api")
+    assert answer.out.splitlines() == [
+        f"== {OTHER}, its worker failed before it started an agent",
+        "error: git reset: smudge filter lfs failed",
+        "  hint: ls -la",
+    ]
+    shown = dos("logs", "api", "--lines", "1", "--json").json
+    assert (shown["run_id"], shown["log"]) == (OTHER, str(failed))
+    assert [line["text"] for line in shown["lines"]] == ["  hint: ls -la"]
+    assert dos("logs", "api", "--run", RUN).out.splitlines()[1:] == ["one"]
+    log(state, "api", "two\n", OTHER)
+    assert dos("logs", "api").out.splitlines()[1:] == ["two"], "it started one after all"
 
 
 def test_only_the_last_lines_are_shown_however_long_the_log_is(dos, lane, state):

@@ -4,6 +4,7 @@ they descend from."""
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from commanding import command, in_process
@@ -208,6 +209,114 @@ def test_an_agent_may_give_back_its_own_lane_and_no_other(workspace, monkeypatch
     assert in_process("lease-lane", "reap", "--lane", "api").code == 0
     assert in_process("lease-lane", "release", "--fence", str(own.fence)).code == 0
     assert in_process("lease-lane", "heartbeat", "--lane", "docs", "--owner", "worker").code == 0
+
+
+def release(lease) -> list[str]:
+    return ["lease-lane", "release", "--fence", str(lease.fence)]
+
+
+def is_held(workspace, lease) -> bool:
+    with open_journal(find(workspace), "") as journal:
+        return lease.fence in [live.fence for live in journal.leases()]
+
+
+def test_a_fence_and_the_name_of_a_lane_prove_nothing(workspace):
+    """An agent of lane api that says it is the one of docs, by every number that it can read."""
+    other = take(workspace, "docs", pid=1, key="another")
+    marks = {
+        "DOS_WORKSPACE": str(workspace.resolve()),
+        "DOS_LANE": "docs",
+        "DOS_FENCE": str(other.fence),
+    }
+    for environment in (
+        {},
+        marks,
+        {KEY_VARIABLE: "made up", "DOS_LANE": "docs"},
+        marks | {KEY_VARIABLE: "made up"},
+        marks | {KEY_VARIABLE: other.key_hash},
+    ):
+        for words in (release(other), ["lease-lane", "release", "--lane", "docs",
+                                       "--owner", "worker"]):  # fmt: skip
+            done = child(workspace, *words, **environment)
+            assert done.returncode == REFUSED, (environment, done.stdout, done.stderr)
+        if environment:
+            for verb in ("adopt", "reap"):
+                words = ["lease-lane", verb, "--lane", "docs"]
+                words += ["--owner", "me"] if verb == "adopt" else []
+                assert child(workspace, *words, **environment).returncode == REFUSED, environment
+    assert is_held(workspace, other)
+    assert child(workspace, *release(other), **{KEY_VARIABLE: "another"}).returncode == 0
+    assert not is_held(workspace, other)
+
+
+def test_a_process_that_calls_itself_the_worker_of_a_lane_does_not_hold_it(workspace, tmp_path):
+    other = take(workspace, "docs", pid=1, key="another")
+    words = [sys.executable, "-m", "dos", *release(other)]
+    script = tmp_path / "dos"
+    script.write_text(f"import subprocess, sys\nsys.exit(subprocess.run({words}).returncode)")
+    fake = [sys.executable, str(script), "worker", "--lane", "docs"]
+    done = subprocess.run(fake, cwd=workspace, capture_output=True)
+    assert done.returncode == REFUSED, done.stderr
+    assert is_held(workspace, other)
+
+
+def test_a_person_can_release_what_a_person_took_and_a_dead_worker_left(workspace):
+    by_hand = take(workspace, "api", key="")
+    assert child(workspace, *release(by_hand)).returncode == 0
+    worker = subprocess.Popen(["sleep", "100"])
+    dead = take(workspace, "docs", pid=worker.pid)
+    worker.kill()
+    worker.wait()
+    assert child(workspace, *release(dead)).returncode == 0
+
+
+DAEMON = """
+import os, subprocess, sys, time
+from pathlib import Path
+from dos.agents.io.orphans import become_subreaper
+become_subreaper()
+sys.path.insert(0, {tests!r})
+from test_operator_verbs import take
+own, other = take(Path.cwd(), "api"), {other}
+lines = [f"setsid env -i {{sys.executable}} -m dos lease-lane release --fence {{fence}}"
+         f"; echo {{name}}=$? >> daemon" for name, fence in (("other", other), ("own", own.fence))]
+line = "; ".join(["sleep 0.3", *lines, "echo end >> daemon"])
+subprocess.run(["sh", "-c", f"(env -i sh -c '{{line}}' &) &"], env={{}}, check=True)
+while "end" not in (Path("daemon").read_text() if Path("daemon").exists() else ""):
+    time.sleep(0.05)
+"""
+
+
+def test_a_daemon_without_environment_gives_back_its_own_lane_and_no_other(workspace):
+    """It left its session and its parent, and the worker is its next parent."""
+    other = take(workspace, "docs", pid=1, key="another")
+    script = DAEMON.format(tests=str(Path(__file__).parent), other=other.fence)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=workspace, env=environment, capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (workspace / "daemon").read_text().split() == [f"other={REFUSED}", "own=0", "end"]
+    assert is_held(workspace, other)
+
+
+def test_what_a_killed_worker_leaves_is_an_agent_as_long_as_the_supervisor_lives(
+    workspace, tmp_path
+):
+    """The supervisor is its next parent: here a `dos up` that is none, and starts the verbs."""
+    code = (
+        "import subprocess, sys; print([subprocess.run([sys.executable, '-m', 'dos', *words], "
+        "env={}, capture_output=True).returncode for words in"
+        " (['pause'], ['worker', '--lane', 'nothing'])])"
+    )
+    script = tmp_path / "dos"
+    script.write_text(code)
+    done = subprocess.run(
+        [sys.executable, str(script), "up"], cwd=workspace, capture_output=True, text=True
+    )
+    assert done.stdout == f"[{REFUSED}, 2]\n"  # there is no such lane
+    assert not paused(workspace)
 
 
 def test_the_gate_of_git_still_asks_for_agents(workspace, monkeypatch):

@@ -147,6 +147,24 @@ def test_a_plan_that_nobody_committed_binds_nothing(workspace, keys):
     assert bound(attest("--unit", "AUTH/AUTH1")) == (False, "unit")
 
 
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("was_there_before", [False, True])
+def test_a_bound_command_that_passes_is_run_on_the_parent_too(workspace, keys, was_there_before):
+    (workspace / "docs" / "auth-plan.md").write_text(PLAN)
+    if was_there_before:
+        (workspace / "api" / "login.txt").write_text("before\n")
+    commit(workspace, "Plan")
+    (workspace / "api" / "login.txt").write_text("login\n")
+    commit(workspace, "AUTH1: login")
+    for words in ((), ("--fresh",)):
+        receipt = attest("--unit", "AUTH/AUTH1", *words).json
+        assert receipt["tells_apart"] is not was_there_before
+        assert receipt["base_exit_code"] == (0 if was_there_before else 1)
+        assert receipt["base_tree"] == git("rev-parse", "HEAD~1^{tree}", cwd=workspace).strip()
+    other = attest().json
+    assert (other["bound"], other["base_tree"], other["tells_apart"]) == (False, "", False)
+
+
 @pytest.mark.parametrize(
     ("command", "is_bound"), [("make check", True), ("true", False), ("echo fine; exit 0", False)]
 )

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 from commanding import git
+from lane_tree import open_lane
 
-from dos.git.repository import Writer
 from dos.journal.backends.open import open_store
-from dos.landing.worktree import prepare
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -19,7 +18,9 @@ def saved(workspace: Path) -> list[str]:
     state = workspace / ".git" / "dos"
 
     def begin() -> Path:
-        return Path(prepare(Writer(workspace), state, lane="api", run_id="RUN", target="main").path)
+        lane = open_lane(workspace, "api")
+        lane.prepare(git("rev-parse", "main", cwd=workspace).strip(), run_id="RUN")
+        return lane.folder
 
     (begin() / "api" / "a.txt").write_text("first\n")
     (begin() / "api" / "new.txt").write_text("second\n")

@@ -11,11 +11,13 @@ import pytest
 from commanding import git
 
 from dos import workspace
-from dos.doctor.subjects import machine, store
+from dos.doctor.subjects import machine, sandbox, store
 from dos.lease import Request
 from dos.machine import filesystem, process
 from dos.machine.filesystem import FreeSpace
 from dos.regions import region
+from dos.sandbox.io import sockets
+from dos.sandbox.support import Support
 from dos.workspace import find
 from dos.world import open_journal
 
@@ -114,6 +116,11 @@ def with_acceptance_that_cannot_run(root, monkeypatch, tmp_path):
     configured("workers.test", '"true"')(root, monkeypatch, tmp_path)
 
 
+def with_acceptance_that_passes_already(root, monkeypatch, tmp_path):
+    written("docs/first-plan.md", "## A1: x\n- acceptance: `cd .`\n")(root, monkeypatch, tmp_path)
+    configured("workers.test", '"true"')(root, monkeypatch, tmp_path)
+
+
 def with_agent_on_lane(lane, agent):
     def change(root, monkeypatch, tmp_path):
         with (root / "dos.toml").open("a") as file:
@@ -153,12 +160,60 @@ def with_stale_worktree(root, monkeypatch, tmp_path):
     shutil.rmtree(tmp_path / "vanished")
 
 
+def with_a_sandbox_that_cannot_be(root, monkeypatch, tmp_path):
+    """A kernel without Landlock, and settings that require it."""
+    none = Support(landlock_missing="not there", seccomp_missing="no", namespaces_missing="no")
+    monkeypatch.setattr(sandbox, "probe", lambda: none)
+    with (root / "dos.toml").open("a") as file:
+        file.write('\n[sandbox]\nlevel = "required"\n')
+
+
+def with_test_that_needs_a_variable(root, monkeypatch, tmp_path):
+    monkeypatch.setenv("MY_SERVER", "here")
+    test = 'test = "curl ${MY_SERVER}/health $HOME $UNSET $DOS_LANE"'
+    path = root / "dos.toml"
+    path.write_text(path.read_text().replace("[workers]\n", f"[workers]\n{test}\n"))
+
+
+def with_database(root, monkeypatch, tmp_path):
+    monkeypatch.setenv("DATABASE_URL", "postgres://here")
+
+
+def with_open_sockets(root, monkeypatch, tmp_path):
+    """A kernel that cannot close named sockets, and a Docker that the user may use."""
+    monkeypatch.setattr(sandbox, "probe", lambda: Support(landlock_abi=7, seccomp=True))
+    monkeypatch.setattr(sockets, "open_sockets", lambda: {"/run/docker.sock": "Docker"})
+    with (root / "dos.toml").open("a") as file:
+        file.write('\n[sandbox]\nlevel = "auto"\n')
+
+
 def with_orphan_worktree(root, monkeypatch, tmp_path):
     (find(root).worktrees / "api").mkdir(parents=True)
 
 
 def with_undeclared_worktree(root, monkeypatch, tmp_path):
     git("worktree", "add", "--quiet", "--detach", str(find(root).worktrees / "old"), cwd=root)
+
+
+def with_retired_lane(root, monkeypatch, tmp_path):
+    (find(root).homes / "old" / "agent").mkdir(parents=True)
+    git("update-ref", "refs/dos/base/old", "HEAD", cwd=root)
+
+
+def with_partial_clone(root, monkeypatch, tmp_path):
+    source = tmp_path / "source"
+    git("clone", "--quiet", "--bare", str(root), str(source), cwd=tmp_path)
+    git("config", "uploadpack.allowFilter", "true", cwd=source)
+    git("remote", "add", "origin", f"file://{source}", cwd=root)
+    for key, value in (("remote.origin.promisor", "true"), ("extensions.partialClone", "origin")):
+        git("config", key, value, cwd=root)
+    git("config", "core.repositoryFormatVersion", "1", cwd=root)
+
+
+def with_incomplete_clone(root, monkeypatch, tmp_path):
+    with_partial_clone(root, monkeypatch, tmp_path)
+    name = git("rev-parse", "HEAD:docs/first-plan.md", cwd=root).strip()
+    (root / ".git" / "objects" / name[:2] / name[2:]).unlink()
 
 
 def with_damaged_journal(root, monkeypatch, tmp_path):

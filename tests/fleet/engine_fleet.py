@@ -14,7 +14,7 @@ import psutil
 from patience import PATIENCE, wait_until_ended
 
 from dos.journal.events.envelope import Event
-from dos.testing.scripted_agent import starts_file
+from dos.testing.scripted_agent import starts
 from dos.world import World
 
 CONFIG = """[lanes]
@@ -33,6 +33,10 @@ restart_backoff_seconds = 1
 [workers]
 agent = "scripted"
 command = ["{script}"]
+pass_environment = ["TEST_*"]
+
+[sandbox]
+writable = ["{home}"]
 
 {tables}
 """
@@ -48,7 +52,9 @@ COMMIT = {"commit": "Work"}
 DONE = {"say": "done"}
 WORK = [EDIT, COMMIT, DONE]
 CRASH = {"crash": True}
-KILL_THE_WORKER = {"run": "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)"}  # the agent's parent
+# The worker is the parent of the launcher, which is the parent of the agent.
+_LAUNCHER = "$(cut -d' ' -f4 /proc/$PPID/stat)"
+KILL_THE_WORKER = {"run": f"kill -9 $(cut -d' ' -f4 /proc/{_LAUNCHER}/stat)"}
 
 
 class EngineFleet:
@@ -81,6 +87,7 @@ class EngineFleet:
                 trees="\n".join(f'{lane} = ["{lane}/**"]' for lane in lanes),
                 ttl=ttl,
                 script=self.script,
+                home=home,
                 tables=tables,
             )
         )
@@ -150,8 +157,11 @@ class EngineFleet:
 
     def agent_starts(self) -> list[str]:
         """The units that an agent was started for, by its own word."""
-        counter = starts_file(self.script, self.environment)
-        return counter.read_text().splitlines() if counter.exists() else []
+        return [
+            unit
+            for homes in (self.home / "state" / "dos").glob("*/homes")
+            for unit in starts(self.script, homes)
+        ]
 
     def passed(self) -> list[str]:
         """The fault points that the fleet has passed, each with its number."""
@@ -164,10 +174,10 @@ class EngineFleet:
         return found
 
     def processes(self, **marks: str) -> list[psutil.Process]:
-        """Whatever was started for this fleet and lives, however it detached: all inherit its
-        folder's name.
+        """Whatever was started for this fleet and lives, however it detached: all inherit the
+        name of its file.
         """
-        marks["XDG_STATE_HOME"] = str(self.home / "state")
+        marks["TEST_WORDS"] = str(self.words)
         found = []
         for process in psutil.process_iter():
             try:

@@ -119,16 +119,12 @@ def _lost(fleet: EngineFleet) -> Iterator[str]:
 
 
 def _worktrees(fleet: EngineFleet) -> Iterator[str]:
-    """At most one for each lane, all of them git's, none locked."""
+    """At most one for each lane, each a repository of its own; git lists none of them."""
     listed = fleet.git("worktree", "list", "--porcelain").splitlines()
-    yield from (
-        f"a worktree is {line}" for line in listed if line.startswith(("locked", "prunable"))
-    )
-    known = {Path(line.partition(" ")[2]) for line in listed if line.startswith("worktree ")} - {
-        fleet.root
-    }
-    there = set(Path(fleet.environment["XDG_STATE_HOME"]).glob("dos/*/worktrees/*"))
-    yield from (f"nobody's worktree: {path}" for path in there ^ known)
-    yield from (
-        f"no lane has the worktree {path}" for path in known if path.name not in fleet.lanes
-    )
+    known = {line.partition(" ")[2] for line in listed if line.startswith("worktree ")}
+    yield from (f"git lists a worktree: {path}" for path in known - {str(fleet.root)})
+    for path in Path(fleet.environment["XDG_STATE_HOME"]).glob("dos/*/worktrees/*"):
+        if not (path / ".git").is_dir():
+            yield f"it is no repository: {path}"
+        if path.name not in fleet.lanes:
+            yield f"no lane has the tree {path}"

@@ -12,13 +12,13 @@ from dos.fleet import effects, incidents, supervisor, tick
 from dos.fleet.effect import Effect
 from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
-from dos.fleet.worker import dispatch, iteration, journal_writer, land, worker
+from dos.fleet.worker import dispatch, iteration, journal_writer, land, settle, worker
 from dos.journal.backends.memory import MemoryBackend
 from dos.testing.simulator.simulation import Simulation
 from dos.testing.simulator.world.process import VirtualClock
 from dos.world import World
 
-BY_A_WORKER = (worker, iteration, dispatch, land, journal_writer, incidents)
+BY_A_WORKER = (worker, iteration, dispatch, land, settle, journal_writer, incidents)
 DECLARED = [*vars(effects).values(), *vars(tick).values()]
 EFFECTS = {kind for kind in DECLARED if isinstance(kind, type) and issubclass(kind, Effect)}
 EFFECTS -= {Effect}

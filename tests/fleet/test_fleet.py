@@ -159,7 +159,9 @@ def test_a_closed_terminal_does_not_end_what_was_started_with_nohup(fleet):
 @pytest.mark.soak
 def test_a_lane_whose_workers_keep_dying_is_given_up_on(fleet):
     config = fleet.repository.root / "dos.toml"
-    config.write_text(config.read_text() + 'setup = "kill -9 $PPID"\n')
+    # The worker is the parent of the launcher, which is the parent of the shell.
+    kill = "kill -9 $(cut -d ' ' -f 4 /proc/$PPID/stat)"
+    config.write_text(config.read_text() + f'setup = "{kill}"\n')
     story, _ = fleet.up("--until-idle", "--target", "1").communicate(timeout=PATIENCE)
     assert "disabled until you answer `dos decisions`" in story
     spawned = [event for event in history(fleet) if event["kind"] == "worker_spawned"]

@@ -73,7 +73,7 @@ def test_a_worker_killed_beside_its_agent(tmp_path, moments):
 
 def test_workers_outlive_their_supervisor_and_the_next_one_adopts_them(tmp_path):
     with EngineFleet(tmp_path / "fleet", {"one": 1, "two": 1}) as fleet:
-        path = tmp_path / "seen"
+        path = fleet.home / "seen"  # where agents can see it
         fleet.play(
             {"*": [[EDIT, {"run": f"until test -e {path}; do sleep 0.1; done"}, COMMIT, DONE]]}
         )

@@ -109,6 +109,8 @@ class Claude:
             f'agent = "scripted"\ncommand = ["{fleet.repository.script}"]\n',
             f'agent = "claude_code"\n\n[agents.claude_code]\ncommand = ["{program}"]\n',
         )
+        fleet.repository.set_walls(f'writable = ["{home}"]\nreadable = ["{captures}"]')
+        fleet.repository.commit_all("Let it read what the real one said")
 
     def log_in(self) -> None:
         folder = self.home / ".claude"

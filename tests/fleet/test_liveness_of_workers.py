@@ -8,6 +8,7 @@ import sys
 import time
 
 import psutil
+import pytest
 from patience import PATIENCE
 from sample_repository import commit, write
 
@@ -33,6 +34,7 @@ def end_everything_in(place):
             process.kill()
 
 
+@pytest.mark.soak  # an agent's commits are looked at once a minute
 def test_a_worker_advances_while_it_commits_and_is_stalled_as_soon_as_it_is_killed(repository):
     repository.play({"DEMO/A1": [[write("one/a.txt"), commit("Half of it"), {"hang": True}]]})
     run_id = json.loads(dos(repository, "run-id", "mint", "worker-one", "--json").stdout)["run_id"]

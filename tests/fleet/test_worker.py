@@ -548,9 +548,11 @@ def test_an_outage_does_not_make_a_back_off_longer(repository, monkeypatch):
 @pytest.mark.soak
 def test_the_setup_command_runs_once_in_a_new_worktree(repository):
     config = repository.root / "dos.toml"
-    config.write_text(config.read_text() + f'setup = "echo x >> {repository.home}/setups"\n')
+    counted = f"echo ${{PWD%/*}} >> {repository.home}/setups"
+    config.write_text(config.read_text() + f'setup = "{counted}"\n')
     work(repository)
-    assert (repository.home / "setups").read_text() == "x\n"
+    ran = (repository.home / "setups").read_text().splitlines()
+    assert [path.rpartition("/")[2] for path in ran].count("worktrees") == 1
 
 
 def test_a_workspace_below_the_top_of_its_repository_lands_too(tmp_path):

@@ -15,7 +15,7 @@ chance=$(( (number * 7919 + {seed} * 104729) % 1000 ))
 printf x >> {deaths}
 way=$(( number % 3 ))
 # `cat-file --batch` is done only when its input ends, so it never dies the third way.
-case "$*" in *"cat-file --batch") way=$(( number % 2 )) ;; esac
+case "$*" in *"cat-file --batch"*) way=$(( number % 2 )) ;; esac
 case $way in
 0) echo "fatal: it died before it began" >&2; exit 128 ;;
 1) kill -KILL $$ ;;

@@ -4,7 +4,6 @@ import ast
 import os
 import re
 import subprocess
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,6 @@ from pathlib import Path
 import pytest
 from driven_worker import work
 from dying_git import DyingGit
-from patience import PATIENCE
 from sample_fleet import landed
 from sample_repository import commit, write
 
@@ -22,8 +20,8 @@ from dos.git import process
 from dos.git.objects import Objects
 from dos.git.process import TRIES
 from dos.git.repository import Writer
-from dos.landing import branch, worktree
-from dos.workspace import find
+from dos.git.worktrees import list_worktrees
+from dos.landing import branch
 
 ALWAYS = 1.0
 SHARE = 0.06
@@ -252,28 +250,6 @@ def test_a_signal_is_named(repository, dying):
     )
 
 
-def test_worktrees_are_not_listed_while_one_is_made(repository, tmp_path):
-    """An entry that is half written makes git die: the reader waits until it is whole."""
-    git, state = Writer(repository.root), find(repository.root).state
-    worktree.add(git, state, tmp_path / "lane", "HEAD")
-    half = repository.root / ".git" / "worktrees" / "lane" / "commondir"
-    whole = half.read_text()
-    found: list[list[list[str]]] = []
-    reader = threading.Thread(target=lambda: found.append(worktree.list_worktrees(git)))
-    with worktree._alone(state / worktree.GATE):
-        half.write_text("")
-        assert git.run_once("worktree", "list").returncode == 128, "as it was seen"
-        reader.start()
-        reader.join(0.3)
-        assert reader.is_alive() and not found
-        half.write_text(whole)
-    reader.join(PATIENCE)
-    assert [lines[0] for lines in found[0]] == [
-        f"worktree {repository.root}",
-        f"worktree {tmp_path / 'lane'}",
-    ]
-
-
 def test_worktrees_that_others_make_by_hand_are_listed_by_a_second_try(
     repository, tmp_path, monkeypatch
 ):
@@ -289,4 +265,4 @@ def test_worktrees_that_others_make_by_hand_are_listed_by_a_second_try(
         return done
 
     monkeypatch.setattr(Writer, "run_once", once)
-    assert len(worktree.list_worktrees(git)) == 2
+    assert len(list_worktrees(git)) == 2

@@ -1,12 +1,15 @@
 """Git refuses an agent that lost its lane or leaves it, and asks nothing of anybody else."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from driven_worker import work
+from lane_tree import prepare_lane
 from patience import PATIENCE
 from sample_repository import WORKS, Repository
 
@@ -15,21 +18,21 @@ from dos.agents.io import orphans
 from dos.config.load import load
 from dos.git.fence import raise_fence
 from dos.git.repository import Writer
-from dos.hooks import check, install
-from dos.landing import worktree
+from dos.hooks import install
 from dos.lanes.io.gather import admission_rules
 from dos.lanes.io.held_leases import lease_request
-from dos.lease import Lease
+from dos.lease import REGION_VARIABLE, TREE_VARIABLE, Lease
 from dos.loop.types import StopReason
+from dos.machine import execute
+from dos.sandbox.build import Folders, build
+from dos.sandbox.io.probe import probe
+from dos.sandbox.settings import Sandbox
 from dos.world import open_journal
 
 pytestmark = pytest.mark.sampled(3)
 
+KEY = "of the lease"
 ODD = 'one/a "quoted"\n\tname'
-
-
-def test_the_gate_and_the_worker_mean_the_same_places():
-    assert worktree.READY == check._READY
 
 
 class Agent:
@@ -39,12 +42,8 @@ class Agent:
         self.repository = repository
         self.place = workspace.find(repository.root)
         self.lease = self.take()
-        tree = worktree.prepare(
-            Writer(repository.root), self.place.state, lane="one", run_id="R", target="main"
-        )
-        self.tree = Path(tree.path)
-        worktree.mark_ready(Writer(self.tree))
         install.install(install.find_directory(self.place).directory)
+        self.tree = prepare_lane(repository).path
 
     def take(self) -> Lease:
         config = load(self.place.root).config
@@ -52,7 +51,8 @@ class Agent:
             for lease in journal.leases():
                 journal.release(lease.fence)
             taken = journal.acquire(
-                lease_request(config, "one", run_id="R"), admission_rules(self.place.root, config)
+                lease_request(config, "one", run_id="R", lease_key=KEY),
+                admission_rules(self.place.root, config),
             )
         assert isinstance(taken, Lease)
         raise_fence(Writer(self.repository.root), "one", taken.fence)
@@ -61,7 +61,8 @@ class Agent:
     def run(
         self, *words: str, cwd: Path | None = None, **marks: str
     ) -> subprocess.CompletedProcess[str]:
-        carried = orphans.mark_variables(str(self.repository.root), self.lease) | marks
+        carried = orphans.mark_variables(str(self.repository.root), self.lease, KEY)
+        carried |= {TREE_VARIABLE: str(self.tree), **marks}
         environment = {
             name: value
             for name, value in os.environ.items()
@@ -219,6 +220,8 @@ def test_where_neither_the_journal_nor_the_policy_can_be_read_nothing_passes(age
         {"DOS_FENCE": "x"},
         {"DOS_WORKSPACE": ""},
         {"DOS_WORKSPACE": "/no"},
+        {"DOS_LEASE_KEY": ""},
+        {"DOS_LEASE_KEY": "of another lease"},
     ],
 )
 def test_half_a_mark_is_no_pass(agent, marks):
@@ -232,7 +235,6 @@ def test_half_a_mark_is_no_pass(agent, marks):
     "words",
     [
         ["branch", "mine"],
-        ["switch", "-qc", "mine"],
         ["branch", "-f", "other", "HEAD~0"],
         ["branch", "-D", "other"],
         ["update-ref", "refs/heads/other", "HEAD"],
@@ -240,18 +242,44 @@ def test_half_a_mark_is_no_pass(agent, marks):
         ["update-ref", "-d", "refs/dos/fence/one"],
         ["update-ref", "refs/dos/salvage/R/1", "HEAD"],
         ["update-ref", "refs/notes/dos-receipts", "HEAD"],
-        ["update-ref", "main-worktree/HEAD", "HEAD"],
+        ["tag", "new", "HEAD"],
         ["tag", "-f", "release", "HEAD"],
         ["tag", "-d", "release"],
         ["worktree", "add", "-q", "--detach", "../another"],
     ],
     ids=" ".join,
 )
-def test_no_ref_but_its_own_head_is_moved_by_an_agent(agent, words):
+def test_no_ref_of_the_users_repository_is_moved_by_an_agent(agent, words):
     agent.repository.git("branch", "other")
     agent.repository.git("tag", "release")
+    agent.repository.git("commit", "-q", "--allow-empty", "-m", "Newer")
+    assert "dos: refused" in agent.refused(*words, cwd=agent.place.root)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["branch", "mine"],
+        ["switch", "-qc", "mine"],
+        ["tag", "mine"],
+        ["update-ref", "refs/x", "HEAD"],
+    ],
+    ids=" ".join,
+)
+def test_refs_of_its_own_repository_are_the_agents(agent, words):
+    before = agent.repository.git("for-each-ref")
     agent.commit()
-    assert "dos: refused" in agent.refused(*words)
+    agent.git(*words)
+    assert agent.repository.git("for-each-ref") == before
+
+
+@pytest.mark.soak
+def test_a_commit_outside_of_the_lane_is_refused_on_a_branch_of_its_own_too(agent):
+    agent.git("switch", "-qc", "mine")
+    agent.commit()
+    agent.write("two/new")
+    assert "outside of lane 'one'" in agent.refused("commit", "-qm", "x", "--no-verify")
 
 
 @pytest.mark.soak
@@ -259,20 +287,11 @@ def test_packed_refs_are_guarded_too(agent):
     agent.repository.git("branch", "other")
     agent.repository.git("tag", "release")
     agent.repository.git("pack-refs", "--all")
-    agent.commit()
-    assert "dos: refused" in agent.refused("branch", "-D", "other")
-    assert "dos: refused" in agent.refused("branch", "-f", "other", "HEAD")
-    assert "dos: refused" in agent.refused("tag", "-d", "release")
-
-
-@pytest.mark.soak
-def test_an_agent_that_goes_to_a_branch_can_look_and_not_commit(agent):
-    agent.repository.git("branch", "other")
-    agent.git("switch", "-q", "other")
-    agent.write("one/new")
-    assert "refs/heads/other is not for an agent" in agent.refused("commit", "-qm", "x")
-    agent.git("switch", "-q", "--detach")
-    agent.git("commit", "-qm", "x")
+    agent.repository.git("commit", "-q", "--allow-empty", "-m", "Newer")
+    root = agent.place.root
+    assert "dos: refused" in agent.refused("branch", "-D", "other", cwd=root)
+    assert "dos: refused" in agent.refused("branch", "-f", "other", "HEAD", cwd=root)
+    assert "dos: refused" in agent.refused("tag", "-d", "release", cwd=root)
 
 
 def test_the_users_own_tree_is_not_for_an_agent_to_commit_in(agent):
@@ -316,8 +335,9 @@ def test_rebasing_onto_what_others_landed_passes(agent):
     agent.commit("one/b")
     (agent.place.root / "two" / "landed").write_text("x")
     agent.repository.commit_all("Landed by another")
-    agent.git("rebase", "-q", "main")
-    assert agent.git("diff", "--name-only", "main", "HEAD").split() == ["one/a", "one/b"]
+    landed = agent.repository.git("rev-parse", "main")
+    agent.git("rebase", "-q", landed)
+    assert agent.git("diff", "--name-only", landed, "HEAD").split() == ["one/a", "one/b"]
     agent.git("commit", "-q", "--amend", "-m", "Again")
     agent.git("reset", "-q", "--hard", "HEAD~2")
     assert agent.git("rev-parse", "HEAD") == agent.repository.git("rev-parse", "main")
@@ -330,9 +350,10 @@ def test_a_conflict_can_be_solved_and_given_up(agent, verb):
     (agent.place.root / "one" / "keep").write_text("theirs\n")
     (agent.place.root / "two" / "landed").write_text("x")
     agent.repository.commit_all("Landed by another")
-    assert agent.run("git", verb, "main").returncode != 0
+    landed = agent.repository.git("rev-parse", "main")
+    assert agent.run("git", verb, landed).returncode != 0
     agent.git(verb, "--abort")
-    assert agent.run("git", verb, "main").returncode != 0
+    assert agent.run("git", verb, landed).returncode != 0
     agent.write("one/keep", "both\n")
     agent.git("-c", "core.editor=true", verb, "--continue")
     assert agent.git("show", "HEAD:one/keep") == "both"
@@ -344,7 +365,7 @@ def test_a_merge_that_changes_what_another_lane_has_is_refused(agent):
     agent.commit("one/a")
     (agent.place.root / "two" / "landed").write_text("x")
     agent.repository.commit_all("Landed by another")
-    agent.git("merge", "-q", "--no-commit", "main")
+    agent.git("merge", "-q", "--no-commit", agent.repository.git("rev-parse", "main"))
     agent.write("two/landed", "not as it was landed\n")
     assert "two/landed" in agent.refused("commit", "-qm", "x")
     assert "two/landed" in agent.refused("commit", "-qm", "x", "--no-verify")
@@ -355,9 +376,10 @@ def test_taking_over_a_commit_of_somebody_elses_lane_is_refused(agent):
     agent.repository.git("switch", "-qc", "other")
     (agent.place.root / "two" / "other").write_text("x")
     agent.repository.commit_all("Of another lane")
+    other = agent.repository.git("rev-parse", "HEAD")
     agent.repository.git("switch", "-q", "main")
     agent.commit()
-    assert "two/other" in agent.refused("cherry-pick", "other")
+    assert "two/other" in agent.refused("cherry-pick", other)
 
 
 def test_everyday_commands_of_an_agent_pass(agent):
@@ -408,8 +430,7 @@ def test_people_and_our_own_commands_are_not_asked(agent):
 
 
 def test_where_no_program_can_answer_an_agent_is_refused_in_words(agent, tmp_path):
-    hooks = agent.place.common / "hooks"
-    path = hooks / "pre-commit"
+    path = agent.tree / ".git" / "hooks" / "pre-commit"
     path.write_bytes(path.read_bytes().replace(os.fsencode(sys.executable), b"/nowhere/python"))
     agent.write("one/new")
     bare = {"PATH": "/usr/bin:/bin"}
@@ -426,7 +447,7 @@ def test_where_no_program_can_answer_an_agent_is_refused_in_words(agent, tmp_pat
 
 
 def test_a_check_that_breaks_refuses(agent, tmp_path):
-    path = agent.place.common / "hooks" / "pre-commit"
+    path = agent.tree / ".git" / "hooks" / "pre-commit"
     path.write_bytes(path.read_bytes().replace(os.fsencode(sys.executable), b"/bin/false"))
     agent.write("one/new")
     done = agent.run("git", "commit", "-qm", "x")
@@ -483,6 +504,51 @@ def test_a_worker_lands_through_the_gate_and_its_agent_is_told_when_it_strays(re
     assert work(repository).reason is StopReason.COMPLETE
     assert repository.subjects() == ["Write b", "Write a", "Begin"]
     assert "dos: refused: two/x lies outside of lane 'one'" in (tmp_path / "said").read_text()
+
+
+@pytest.fixture
+def below_home():
+    """Walls leave /dev/shm and /tmp to every program, so the user's repository is elsewhere."""
+    parent = Path.home() / ".cache" / "dos-tests"
+    parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=parent))
+    yield Agent(Repository(folder))
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(not probe().has_files, reason=f"no Landlock: {probe().landlock_missing}")
+def test_behind_walls_the_gate_knows_the_lane_by_what_its_worker_said(below_home, tmp_path):
+    """It can read neither the user's refs nor the journal nor dos.toml."""
+    agent = below_home
+    folders = Folders(
+        lane=str(agent.tree),
+        tmp=str(tmp_path),
+        home=str(tmp_path),
+        readable=tuple({sys.prefix, sys.base_prefix, *filter(None, sys.path)}),
+        objects=(str(agent.repository.root / ".git" / "objects"),),
+    )
+    walls = build(Sandbox(level="landlock", network="open"), probe(), folders)
+    carried = orphans.mark_variables(str(agent.repository.root), agent.lease, KEY)
+    carried |= {TREE_VARIABLE: str(agent.tree), "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    carried |= {f"GIT_{who}_{what}": "a@b.c" for who in ("AUTHOR", "COMMITTER")
+                for what in ("NAME", "EMAIL")}  # fmt: skip
+
+    def commit(path: str, **marks: str) -> execute.ProcessResult:
+        script = f"git reset -q && echo x >> {path} && git add {path} && git commit -qm 'Write it'"
+        return execute.run(
+            ["sh", "-c", script],
+            cwd=agent.tree,
+            environment=carried | marks,
+            limits=execute.Limits(wall_seconds=PATIENCE),
+            walls=walls,
+        )
+
+    says = {REGION_VARIABLE: '["one/**"]'}
+    assert commit("one/new", **says).exit_code == 0
+    assert "two/new lies outside of lane 'one'" in "\n".join(commit("two/new", **says).lines)
+    for wrong in ({}, {REGION_VARIABLE: "7"}, {REGION_VARIABLE: '["one'}):
+        refused = commit("one/new", **wrong)
+        assert refused.exit_code != 0 and "DOS_REGION=" in "\n".join(refused.lines), refused.lines
 
 
 class Sharing(Agent):

@@ -23,6 +23,7 @@ from dos.journal import prune as retention
 from dos.journal.check import check
 from dos.journal.events.fleet import SpawnIntended
 from dos.journal.events.lanes import LeaseGranted, LeaseRefused, LeaseReleased, LeaseRenewed
+from dos.journal.events.runs import CommandChecked
 from dos.journal.lease_state import Leases
 from dos.journal.prune import prune, superseded
 from dos.journal.store import Store
@@ -285,3 +286,40 @@ def test_a_lease_is_still_its_holders_after_pruning(store, clock):
 
 def _heads(store: Store) -> dict[str, int]:
     return {event.stream: event.ver for event in store.events()}
+
+
+# Results of checks
+
+
+def checked(tree: str, moment: str) -> CommandChecked:
+    return CommandChecked(
+        host="here", command="make test", tree=tree, commit="c" * 40, setup="", environment="",
+        sandbox="none", passed=True, detail="", exit_code=0, output_digest=moment, started=moment,
+        ended=moment,
+    )  # fmt: skip
+
+
+def test_old_results_of_checks_go_and_recent_ones_stay():
+    clock = FakeClock()
+    store = memory_store(clock)
+    for tree in ("old", "checked again"):
+        store.record(streams.check(tree), checked(tree, "first"), key=f"{tree} first")
+    clock.advance(10 * DAY_MS)
+    for tree in ("checked again", "recent"):
+        store.record(streams.check(tree), checked(tree, "second"), key=f"{tree} second")
+    found = prune(store, older_than_ms=DAY_MS, now_ms=clock.wall_ms())
+    assert found.removed == 2
+    left = [event.stream for event in store.events() if event.kind == CommandChecked.kind]
+    assert left == [streams.check("checked again"), streams.check("recent")]
+    assert check(store).problems == []
+    # The same tree may be checked again.
+    event = store.record(streams.check("old"), checked("old", "third"), key="third")
+    assert event.ver == 1 and check(store).problems == []
+
+
+def test_a_result_stays_while_its_writer_may_try_again():
+    clock = FakeClock()
+    store = memory_store(clock)
+    store.record(streams.check("tree"), checked("tree", "first"), key="first")
+    clock.advance(3 * DAY_MS)
+    assert prune(store, older_than_ms=DAY_MS, now_ms=clock.wall_ms()).removed == 0

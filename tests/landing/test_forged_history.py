@@ -1,17 +1,16 @@
 """Whatever an agent writes beside git's objects, no branch loses a commit."""
 
-from pathlib import Path
-
 import pytest
 from driven_worker import work
-from sample_repository import Repository, commit, write
+from lane_tree import prepare_lane
+from sample_repository import Repository, commit, set_level, write
 from test_sharing import Clone, git, make_remote
 
 from dos.errors import GitFailed
 from dos.fleet.effects import NotLanded
 from dos.git import commits
 from dos.git.repository import Writer
-from dos.landing import branch, rebase, worktree
+from dos.landing import branch, rebase
 from dos.units.unit import Landing
 from dos.world import World
 
@@ -58,10 +57,15 @@ def share(repository: Repository, remote: str) -> None:
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("shared", [False, True], ids=["here", "on a remote"])
+@pytest.mark.parametrize(
+    ("shared", "level"),
+    [(False, "off"), (True, "off"), (False, "auto")],
+    ids=["here", "on a remote", "behind walls"],
+)
 def test_a_forged_history_does_not_land_and_the_branch_keeps_its_commits(
-    repository, tmp_path, attack, shared
+    repository, tmp_path, attack, shared, level
 ):
+    set_level(repository, level)
     plan = repository.root / "docs" / "demo-plan.md"
     if attack != "shallow":  # the oracle sees through an orphan by the paths that it changes
         plan.write_text(plan.read_text().replace("- paths: one/**\n", ""))
@@ -82,7 +86,9 @@ def test_a_forged_history_does_not_land_and_the_branch_keeps_its_commits(
     if shared:
         assert before in git(tmp_path / "remote.git", "rev-list", "main").split()
         assert "Write a" not in git(tmp_path / "remote.git", "log", "--format=%s", "main")
-    why = "shallow" if attack == "shallow" else "HEAD no longer contains the base commit"
+    why = "HEAD no longer contains the base commit"
+    if attack == "shallow":  # the hidden side is missing in what the lane hands over
+        why = "did not receive expected object"
     assert any(why in reason for reason in measured(repository))
 
 
@@ -166,17 +172,6 @@ def test_ancestry_is_read_from_the_commits_whatever_their_dates_say(repository):
     assert not commits.is_fast_forward(git_here, "0" * 40, last)
 
 
-def ours_in_a_lane(repository: Repository) -> Writer:
-    tree = worktree.prepare(
-        Writer(repository.root),
-        repository.root / ".git" / "dos",
-        lane="one",
-        run_id="RUN",
-        target="main",
-    )
-    return Writer(Path(tree.path))
-
-
 def test_hooks_aliases_editors_and_variables_of_others_have_no_part_in_our_git(
     repository, tmp_path, monkeypatch
 ):
@@ -201,13 +196,7 @@ def test_hooks_aliases_editors_and_variables_of_others_have_no_part_in_our_git(
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.hooksPath")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(hooks))
     ours = Writer(repository.root)
-    worktree.save_changes(
-        ours_in_a_lane(repository),
-        repository.root / ".git" / "dos",
-        run_id="R",
-        why="",
-        base="HEAD",
-    )
+    prepare_lane(repository)
     (repository.root / "one" / "new.txt").write_text("x\n")
     assert ours.dirty_paths() == ["one/new.txt"]
     assert rebase.describe_conflict(ours) == ""

@@ -1,6 +1,6 @@
-"""A worker is killed at any git command at a worktree.
+"""A worker is killed at any git command, or order, at a lane.
 
-The next one finds it usable, and no edit is lost.
+The next one finds the lane usable, and no edit is lost.
 """
 
 import os
@@ -16,13 +16,13 @@ from random import Random
 import psutil
 import pytest
 from amounts import long
+from lane_tree import PreparedLane, open_lane, prepare_lane
 from patience import PATIENCE
 from sample_repository import Repository
 
-from dos.errors import GitFailed
-from dos.fleet import effects
 from dos.git.repository import Writer
-from dos.landing import worktree
+from dos.landing.lane.inside import LaneShell
+from dos.landing.lane.salvage_writer import save_head
 
 MOST_COMMANDS = 60
 
@@ -33,34 +33,35 @@ class Killed(BaseException):
 
 @contextmanager
 def killed_at(number: int, *, done: bool) -> Iterator[None]:
-    """Breaks off at one git command: before it, or when it is done and nobody has heard of it."""
-    real, seen = Writer.attempt, []
+    """Breaks off at one git command or order: before it, or when it is done and nobody knows."""
+    attempt, order = Writer.attempt, LaneShell.order
+    seen: list[object] = []
 
-    def attempt(self, *arguments, **named):
-        seen.append(arguments)
-        if len(seen) == number and not done:
-            raise Killed
-        answer = real(self, *arguments, **named)
-        if len(seen) == number:
-            raise Killed
-        return answer
+    def breaking(real):
+        def act(*arguments, **named):
+            seen.append(arguments)
+            if len(seen) == number and not done:
+                raise Killed
+            answer = real(*arguments, **named)
+            if len(seen) == number:
+                raise Killed
+            return answer
 
-    Writer.attempt = attempt
+        return act
+
+    Writer.attempt, LaneShell.order = breaking(attempt), breaking(order)
     try:
         yield
     finally:
-        Writer.attempt = real
+        Writer.attempt, LaneShell.order = attempt, order
 
 
-def prepare(repository: Repository, run_id: str = "RUN") -> effects.Worktree:
-    git = Writer(repository.root)
-    return worktree.prepare(
-        git, repository.root / ".git" / "dos", lane="one", run_id=run_id, target="main"
-    )
+def prepare(repository: Repository, run_id: str = "RUN") -> PreparedLane:
+    return prepare_lane(repository, run_id=run_id)
 
 
 def lane(repository: Repository) -> Writer:
-    return Writer(repository.root / ".git" / "dos" / "worktrees" / "one")
+    return Writer(open_lane(repository.root).folder)
 
 
 def run_git(tree: Writer, *words: str, check: bool = True) -> str:
@@ -121,12 +122,12 @@ EDITS = [edit_plainly, edit_amid_a_merge, edit_amid_a_rebase, edit_a_nested_repo
 
 
 def found(repository: Repository, tokens: set[str]) -> set[str]:
-    """Those that can still be had: on a salvage ref, in the worktree, or set aside."""
+    """Those that can still be had: on a salvage ref, in the lane, or set aside."""
     git = Writer(repository.root)
     refs = git.salvage_refs()
     texts = [git.attempt("grep", "-h", "token-", *refs).stdout] if refs else []
     state = repository.root / ".git" / "dos"
-    for folder in (state / "salvage", state / "worktrees"):
+    for folder in (state / "salvage", lane(repository).tree.parent):
         for path in folder.rglob("*"):
             if path.is_file() and ".git" not in path.relative_to(folder).parts:
                 texts.append(path.read_text())
@@ -154,21 +155,21 @@ def is_killed(act, number: int, *, done: bool) -> bool:
 
 
 def at_work(folder: Path, edit) -> tuple[Repository, set[str]]:
-    """A repository with a worktree in which an agent has left something."""
+    """A repository with a lane in which an agent has left something."""
     repository = Repository(folder)
-    prepare(repository)
-    worktree.mark_ready(lane(repository))
+    prepare(repository).lane.mark_ready()
     return repository, edit(lane(repository))
 
 
 def save_and_clear(repository: Repository) -> None:
     """As a worker does when its agent has ended."""
-    state, tree = repository.root / ".git" / "dos", lane(repository)
     base = repository.git("rev-parse", "main")
-    worktree.save_changes(tree, state, run_id="RUN", why="left uncommitted", base=base)
-    worktree.clear(tree, "HEAD")
-    worktree.save_commits(tree, run_id="RUN", why="did not land", base=base)
-    worktree.clear(tree, base)
+    opened = open_lane(repository.root)
+    opened.take_over(base, run_id="RUN", why="left uncommitted")
+    head = opened.delivered_head()
+    save_head(opened.git, head, run_id="RUN", why="did not land", base=base)
+    opened.settle(landed=False)
+    prepare(repository)
 
 
 def check_all_kills(folder: Path, edit, act, *, done: bool, first: int = 1, every: int = 1) -> None:
@@ -183,8 +184,62 @@ def check_all_kills(folder: Path, edit, act, *, done: bool, first: int = 1, ever
     raise AssertionError(f"more than {MOST_COMMANDS} commands")
 
 
+def trees_saved(repository: Repository) -> list[str]:
+    """What each salvage ref holds: its files, and the commit that they were changed on."""
+    lines = repository.git(
+        "for-each-ref", "--format=%(tree) %(parent)", "refs/dos/salvage/"
+    ).splitlines()
+    return sorted(lines)
+
+
+@pytest.mark.parametrize("edit", [edit_plainly, edit_amid_a_rebase])
+def test_nothing_is_saved_twice_when_the_worker_dies_before_it_has_taken_the_lane_over(
+    repository, edit, monkeypatch
+):
+    """The work is on refs, and the ref that says so is not there yet."""
+    prepare(repository).lane.mark_ready()
+    tokens = edit(lane(repository))
+    base = repository.git("rev-parse", "main")
+    dying = open_lane(repository.root)
+    real = dying._set_ref
+
+    def die(ref, commit):
+        if ref == dying.work_ref:
+            raise Killed
+        real(ref, commit)
+
+    monkeypatch.setattr(dying, "_set_ref", die)
+    with pytest.raises(Killed):
+        dying.take_over(base, run_id="FIRST", why="left by the agent")
+    saved = trees_saved(repository)
+    assert saved
+    time.sleep(1.1)  # the date of a commit has seconds
+    # The same run answers the same; another has nothing new to save but the commits.
+    again = open_lane(repository.root).take_over(base, run_id="FIRST", why="left by the agent")
+    assert {salvage.ref for salvage in again} <= set(Writer(repository.root).salvage_refs())
+    assert trees_saved(repository) == saved
+    repository.git("update-ref", "-d", dying.work_ref)
+    prepare(repository, "SECOND")
+    assert len(set(trees_saved(repository))) == len(trees_saved(repository))
+    assert found(repository, tokens) == tokens
+
+
+@pytest.mark.parametrize("is_on_another", [True, False])
+def test_the_same_changes_of_another_agent_are_other_work(repository, is_on_another):
+    """They are judged again, so they are saved again."""
+    tree = lane(repository)
+    for run in ("FIRST", "SECOND"):
+        made = prepare(repository, run)
+        (tree.tree / "one" / "new").write_text("token-new\n")
+        assert made.lane.take_over(made.base, run_id=run, why="left by the agent")
+        if is_on_another:
+            repository.commit_all(f"Go on after {run}")
+        made.lane.settle(landed=False)
+    assert len(trees_saved(repository)) == 2
+
+
 @pytest.mark.soak
-def test_killed_before_any_command_while_an_earlier_runs_worktree_is_cleared(tmp_path):
+def test_killed_before_any_command_while_an_earlier_runs_lane_is_reset(tmp_path):
     check_all_kills(tmp_path, edit_plainly, prepare, done=False, every=4)
 
 
@@ -202,7 +257,7 @@ def test_killed_before_or_after_any_command_whatever_was_left(tmp_path, edit, ac
 
 @pytest.mark.soak
 @pytest.mark.parametrize("done", [False, True])
-def test_killed_while_a_worktree_is_made(tmp_path, done):
+def test_killed_while_a_lane_is_made(tmp_path, done):
     for number in range(1, MOST_COMMANDS):
         repository = Repository(tmp_path / str(number))
         killed = is_killed(lambda: prepare(repository), number, done=done)  # noqa: B023 - called at once
@@ -217,11 +272,11 @@ def test_killed_while_a_worktree_is_made(tmp_path, done):
 PREPARE = """
 import sys
 from pathlib import Path
-from dos.landing import worktree
-from dos.git.repository import Writer
-root, lane = Path(sys.argv[1]), sys.argv[2]
+from lane_tree import open_lane
+lane = open_lane(Path(sys.argv[1]), sys.argv[2])
+base = lane.git.commit_of("refs/heads/main")
 print("begun", flush=True)
-worktree.prepare(Writer(root), root / ".git" / "dos", lane=lane, run_id="RUN", target="main")
+lane.prepare(base, run_id="RUN")
 print("done")
 """
 
@@ -229,31 +284,24 @@ print("done")
 def preparing(repository: Repository, lane: str) -> subprocess.Popen[str]:
     words = [sys.executable, "-c", PREPARE, str(repository.root), lane]
     return subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        start_new_session=True,
     )
 
 
 @pytest.mark.soak
-def test_eight_processes_that_make_eight_worktrees_at_once_all_get_theirs(repository):
+def test_eight_processes_that_make_eight_lanes_at_once_all_get_theirs(repository):
     makers = [preparing(repository, f"lane{number}") for number in range(8)]
     for maker in makers:
         out, err = maker.communicate(timeout=PATIENCE)
         assert out == "begun\ndone\n", err
-    places = repository.root / ".git" / "dos" / "worktrees"
     for number in range(8):
-        assert run_git(Writer(places / f"lane{number}"), "status", "--porcelain") == ""
-    assert len(repository.git("worktree", "list").splitlines()) == 9
-
-
-def test_a_holder_that_does_not_move_is_an_error_and_not_a_hang(repository, monkeypatch):
-    monkeypatch.setattr(worktree, "BUSY_SECONDS", 0.05)
-    state = repository.root / ".git" / "dos"
-    state.mkdir()
-    with (
-        worktree._alone(state / "worktrees.gate"),
-        pytest.raises(GitFailed, match="has held the lock for worktrees"),
-    ):
-        prepare(repository)
+        folder = open_lane(repository.root, f"lane{number}").folder
+        assert run_git(Writer(folder), "status", "--porcelain") == ""
 
 
 @pytest.mark.soak

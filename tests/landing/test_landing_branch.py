@@ -9,8 +9,10 @@ from dos.fleet.effects import NotLanded, Worktree
 from dos.git.fence import raise_fence
 from dos.git.repository import Writer
 from dos.landing import branch, rebase
-from dos.landing.worktree import prepare
+from dos.landing.trees.check_trees import CheckTrees
 from dos.units.unit import Landing
+from dos.workspace import find
+from dos.world import World
 
 BRANCH = "dos/one/DEMO/A1"
 
@@ -24,8 +26,10 @@ def git(repository) -> Writer:
 
 @pytest.fixture
 def worktree(repository) -> Worktree:
-    state = repository.root / ".git" / "dos"
-    return prepare(Writer(repository.root), state, lane="one", run_id="RUN", target="main")
+    path = repository.home / "lane"
+    repository.git("worktree", "add", "--quiet", "--detach", str(path), "main")
+    base = repository.git("rev-parse", "main")
+    return Worktree(path=str(path), target="main", base=base, salvaged=[])
 
 
 def commit(place: Path, name: str, text: str, subject: str = "Work") -> str:
@@ -36,9 +40,17 @@ def commit(place: Path, name: str, text: str, subject: str = "Work") -> str:
     return git.run("rev-parse", "HEAD").strip()
 
 
+def prepare_landing(worktree: Worktree, head: str, unit: str = "DEMO/A1") -> Landing | NotLanded:
+    """Rebase in a check tree of the repository that the worktree is of."""
+    with World(find(Path(worktree.path)).root) as world:
+        writer = Writer(world.workspace.root)
+        trees = CheckTrees(world.workspace, world.config, writer)
+        return rebase.prepare_landing(writer, trees, unit, worktree, head)
+
+
 def delivered(worktree: Worktree, name: str = "one/a.txt", unit: str = "DEMO/A1") -> Landing:
     head = commit(Path(worktree.path), name, "x\n")
-    ready = rebase.prepare_landing(unit, worktree, head)
+    ready = prepare_landing(worktree, head, unit)
     assert isinstance(ready, Landing)
     return branch.on_unit_branch("one", ready)
 
@@ -124,9 +136,7 @@ def test_what_was_intended_for_the_target_itself_never_moves_it_from_here(
     repository, git, worktree
 ):
     repository.git("checkout", "--quiet", "--detach")
-    ready = rebase.prepare_landing(
-        "DEMO/A1", worktree, commit(Path(worktree.path), "one/a.txt", "x\n")
-    )
+    ready = prepare_landing(worktree, commit(Path(worktree.path), "one/a.txt", "x\n"))
     assert isinstance(ready, Landing) and ready.branch == "main"
     assert branch.move_unit_branch(git, lane="one", fence=7, landing=ready)
     assert repository.subjects() == ["Begin"]
@@ -144,7 +154,7 @@ def clash(
     for name in names:
         (repository.root / name).write_text("theirs\n" * lines)
     repository.commit_all("Theirs")
-    refused = rebase.prepare_landing("DEMO/A1", worktree, head)
+    refused = prepare_landing(worktree, head)
     assert isinstance(refused, NotLanded)
     tree = Writer(Path(worktree.path))
     assert tree.run("rev-parse", "HEAD").strip() == head and tree.dirty_paths() == []
@@ -181,8 +191,8 @@ def test_a_conflict_in_what_is_no_text_can_be_written_down(repository, worktree)
             "--message",
             "x",
         )
-    refused = rebase.prepare_landing(
-        "DEMO/A1", worktree, Writer(Path(worktree.path)).run("rev-parse", "HEAD").strip()
+    refused = prepare_landing(
+        worktree, Writer(Path(worktree.path)).run("rev-parse", "HEAD").strip()
     )
     assert isinstance(refused, NotLanded) and refused.conflict
     assert refused.reason.encode()
@@ -192,7 +202,7 @@ def test_a_file_that_was_deleted_there_and_changed_here_is_a_conflict(repository
     head = commit(Path(worktree.path), "one/keep", "ours\n")
     repository.git("rm", "--quiet", "one/keep")
     repository.commit_all("Gone")
-    refused = rebase.prepare_landing("DEMO/A1", worktree, head)
+    refused = prepare_landing(worktree, head)
     assert isinstance(refused, NotLanded) and refused.conflict and "one/keep" in refused.reason
 
 
@@ -204,7 +214,7 @@ def test_what_an_ignored_file_is_in_the_way_of_is_no_conflict(repository, worktr
     (repository.root / "cache").write_text("theirs")
     repository.git("add", "--force", "cache")
     repository.commit_all("A file where a folder is")
-    answer = rebase.prepare_landing("DEMO/A1", worktree, head)
+    answer = prepare_landing(worktree, head)
     assert not (isinstance(answer, NotLanded) and answer.conflict)
 
 
@@ -216,7 +226,7 @@ def test_what_the_user_has_configured_changes_no_rebase(repository, worktree):
     head = commit(Path(worktree.path), "one/a.txt", "y\n", "fixup! Write a")
     repository.git("branch", "mine", head)
     repository.commit_all("Moved")
-    ready = rebase.prepare_landing("DEMO/A1", worktree, head)
+    ready = prepare_landing(worktree, head)
     assert isinstance(ready, Landing)
     assert len(Writer(repository.root).commits_between(ready.base, ready.commit)) == 2
     assert repository.git("rev-parse", "mine") == head
@@ -234,8 +244,21 @@ def test_an_ignored_file_on_the_way_to_a_new_one_is_not_lost(repository, git, wo
     inside.run(
         "-c", "user.name=a", "-c", "user.email=a@a", "commit", "--quiet", "--message", "Work"
     )
-    ready = rebase.prepare_landing("DEMO/A1", worktree, inside.run("rev-parse", "HEAD").strip())
+    ready = prepare_landing(worktree, inside.run("rev-parse", "HEAD").strip())
     assert isinstance(ready, Landing)
     refused = branch.move_branch(git, lane="one", fence=7, landing=ready)
     assert refused and "one/new" in refused.reason
     assert (repository.root / "one" / "new").read_text() == "mine\n"
+
+
+def test_a_branch_that_was_moved_by_a_git_that_died_counts_as_moved_when_asked_again(
+    repository, git, worktree
+):
+    head = commit(Path(worktree.path), "one/a.txt", "x\n")
+    ready = prepare_landing(worktree, head)
+    assert isinstance(ready, Landing)
+    assert branch.move_branch(git, lane="one", fence=7, landing=ready) is None
+    assert branch.move_branch(git, lane="one", fence=7, landing=ready) is None
+    other = commit(repository.root, "one/b.txt", "y\n")
+    assert branch.move_branch(git, lane="one", fence=7, landing=ready) is None
+    assert repository.git("rev-parse", "main") == other

@@ -273,6 +273,9 @@ autopick = {lanes}
 [supervise]
 target = {target}
 
+[sandbox]
+writable = ["{home}"]
+
 [workers]
 agent = "scripted"
 command = ["{script}"]
@@ -292,9 +295,10 @@ def many_lanes(home: Path) -> Repository:
         trees=trees,
         target=len(LANES),
         script=repository.script,
+        home=home,
         runs=home / "runs",
     )
-    (repository.root / "dos.toml").write_text(config)
+    repository.config.write_text(config)
     plan = "".join(
         f"\n## MANY {lane.upper()}: x\n- lane: {lane}\n- paths: {lane}/**\n" for lane in LANES
     )

@@ -9,7 +9,7 @@ from dos.fleet.io.drive import drive
 from dos.git.repository import Writer
 from dos.journal.events.limits import WorkCommitted
 from dos.journal.events.reader import decode
-from dos.landing import salvage_writer
+from dos.landing.lane import salvage_writer
 from dos.loop.types import StopReason
 from dos.oracle import is_shipped
 from dos.units.unit import Unit
@@ -103,11 +103,12 @@ def test_left_work_that_was_committed_already_is_not_committed_again(repository)
     (repository.root / "one" / "a.txt").write_text("first\n")
     repository.git("add", "--all")
     saved = repository.git("commit-tree", repository.git("write-tree"), "-p", "HEAD", "-m", "saved")
-    made = salvage_writer.commit_saved(inside, saved, unit, {})
-    assert salvage_writer.commit_saved(inside, saved, unit, {}) == made, (
+    head = repository.git("rev-parse", "HEAD")
+    made = salvage_writer.commit_saved(inside, head, saved, unit, {})
+    assert salvage_writer.commit_saved(inside, made, saved, unit, {}) == made, (
         "git died before it said that it was there"
     )
-    assert repository.git("rev-parse", f"{made}^") == repository.git("rev-parse", "HEAD^")
+    assert repository.git("rev-parse", f"{made}^") == head
 
 
 @pytest.mark.soak

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 from driven_worker import before_landing, open_effects, work
-from sample_repository import Repository, commit, write
+from sample_repository import Repository, commit, set_level, write
 
 from dos import workspace
 from dos.approval.io import approve
@@ -61,7 +61,10 @@ def tries(repository: Repository) -> list[str]:
     return [event.body["reason"] for event in happened if event.kind == "work_measured"]
 
 
-def test_a_commit_that_names_six_units_ships_none_and_its_agent_is_told(planned):
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("level", ["off", "auto"])
+def test_a_commit_that_names_six_units_ships_none_and_its_agent_is_told(planned, level):
+    set_level(planned, level)
     planned.play(
         {
             "DEMO/A1": [

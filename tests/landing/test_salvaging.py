@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 from driven_worker import work
+from lane_tree import prepare_lane
 from sample_repository import Repository, commit, write
 
 from dos.errors import BadInput
 from dos.git.repository import Writer
-from dos.landing import salvage_list, worktree
+from dos.landing import salvage_list
 from dos.landing.salvage_list import SavedWork
 from dos.world import World
 
@@ -26,11 +27,7 @@ def everything(repository: Repository) -> list[SavedWork]:
 
 
 def prepare(repository: Repository, run_id: str = "RUN") -> Path:
-    return Path(
-        worktree.prepare(
-            Writer(repository.root), state(repository), lane="one", run_id=run_id, target="main"
-        ).path
-    )
+    return prepare_lane(repository, run_id=run_id).path
 
 
 def save(

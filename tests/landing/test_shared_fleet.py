@@ -44,6 +44,9 @@ target = {target}
 [store]
 url = "{url}"
 
+[sandbox]
+writable = ["{home}"]
+
 [workers]
 agent = "scripted"
 command = ["{script}"]
@@ -116,10 +119,10 @@ def publish_plan(remote: Path, url: str) -> None:
     (seed / "docs" / "demo-plan.md").write_text(PLAN)
     trees = "\n".join(f'{lane} = ["{lane}/**"]' for lane in LANES)
     script = tmp_path / "script.json"
-    text = CONFIG.format(lanes=list(LANES), trees=trees, url=url, script=script, target=4).replace(
-        "'", '"'
+    text = CONFIG.format(
+        lanes=list(LANES), trees=trees, url=url, script=script, home=tmp_path, target=4
     )
-    (seed / "dos.toml").write_text(text)
+    (seed / "dos.toml").write_text(text.replace("'", '"'))
     wait = {"run": f"until test -e {tmp_path}/go; do sleep 0.1; done"}
     steps = {
         unit: [wait, write(f"{lane}/{unit[-1]}.txt"), commit(f"Write {unit}")]

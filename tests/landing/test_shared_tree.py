@@ -1,7 +1,5 @@
 """Lanes that share the one work tree: what is in it is never reset, cleaned or moved."""
 
-from pathlib import Path
-
 import pytest
 from sample_repository import Repository
 
@@ -48,7 +46,7 @@ def commit(repository: Repository, name: str, subject: str = "Work", unit: str =
 
 
 def measure(repository: Repository, worktree: Worktree, *, passed: bool = True) -> Measurement:
-    def accept(tree: Path) -> AcceptanceResult:
+    def accept(commit: str) -> AcceptanceResult:
         return AcceptanceResult(passed=passed, detail="" if passed else "exit 1", run=RAN)
 
     return shared_tree.measure(worktree, "DEMO/A1", LEASE, accept)
@@ -157,12 +155,19 @@ def test_a_commit_that_names_the_unit_is_its_own_also_outside_of_the_lane(reposi
     ).strays == ["two/a"]
 
 
-def test_acceptance_beside_uncommitted_changes_is_no_witness_for_the_commit(repository):
+def test_acceptance_runs_on_the_commit_whatever_lies_uncommitted_beside_it(repository):
     worktree = prepare(repository)
     commit(repository, "one/a.txt")
+    head = commit(repository, "two/a.txt", unit="DEMO/B1")
     put(repository, "two/edit")
-    measured = measure(repository, worktree)
-    assert measured.accepted is True and measured.acceptance_run is None
+    judged: list[str] = []
+
+    def accept(commit: str) -> AcceptanceResult:
+        judged.append(commit)
+        return AcceptanceResult(passed=True)
+
+    measured = shared_tree.measure(worktree, "DEMO/A1", LEASE, accept)
+    assert judged == [measured.head] and measured.head != head
 
 
 def test_what_is_left_uncommitted_is_named_and_left_alone(repository):

@@ -4,26 +4,23 @@ import os
 from pathlib import Path
 
 import pytest
+from lane_tree import open_lane, prepare_lane
 from sample_repository import Repository
 
 from dos.errors import BadInput
-from dos.fleet import effects
 from dos.git.repository import Writer
-from dos.landing import worktree, worktree_files
+from dos.landing.trees import worktree_files
 
 
-def prepare(repository: Repository) -> effects.Worktree:
-    return worktree.prepare(
-        Writer(repository.root),
-        repository.root / ".git" / "dos",
-        lane="one",
-        run_id="RUN",
-        target="main",
-    )
+def prepare(repository: Repository) -> list[str]:
+    """What was not copied into a lane that is prepared, each with the reason."""
+    made = prepare_lane(repository)
+    return worktree_files.copy_included_files(made.lane.git, made.lane.inside).left_out
 
 
 def lane(repository: Repository) -> Path:
-    return Path(prepare(repository).path)
+    prepare(repository)
+    return open_lane(repository.root).folder
 
 
 def ignore(repository: Repository, *patterns: str) -> None:
@@ -75,7 +72,7 @@ def test_what_is_listed_and_ignored_is_brought(repository, patterns, expected):
     include(repository, *patterns)
     put(repository, ".env", "a.env", "b.env", "one/deep/c.env", "cache/x/y", "cache/z", "plain.txt")
     assert brought(repository) == expected
-    assert prepare(repository).salvaged == [], "and it is nobody's work"
+    assert prepare_lane(repository).salvaged == [], "and it is nobody's work"
 
 
 def test_without_a_list_nothing_is_brought(repository):
@@ -151,7 +148,7 @@ def test_a_file_that_is_tracked_in_the_lane_is_not_overwritten(repository):
     include(repository, "*.env")
     made = lane(repository)
     assert (made / "a.env").read_text() == "tracked\n"
-    assert prepare(repository).missing_files == "not copied: a.env: tracked in the lane"
+    assert prepare(repository) == ["a.env: tracked in the lane"]
     assert worktree_files.copy_included_files(Writer(repository.root), Writer(made)).left_out == [
         "a.env: tracked in the lane"
     ]
@@ -226,7 +223,7 @@ def test_a_workspace_below_the_top_of_its_repository_uses_the_list_at_the_top(re
     ignore(repository, "*.env")
     include(repository, "*.env")
     put(repository, "a.env", "one/b.env")
-    path = prepare(repository).path
+    path = lane(repository)
     found = worktree_files.copy_included_files(Writer(repository.root / "one"), Writer(Path(path)))
     assert (
         found.copied == []
@@ -249,5 +246,5 @@ def test_a_copy_that_is_broken_off_leaves_nothing_that_would_be_saved(repository
     with monkeypatch.context() as broken, pytest.raises(Killed):
         broken.setattr(worktree_files.shutil, "copy2", killed)
         prepare(repository)
-    assert prepare(repository).salvaged == []
+    assert prepare_lane(repository).salvaged == []
     assert brought(repository) == {"a.env"}

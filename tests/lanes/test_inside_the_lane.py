@@ -1,7 +1,7 @@
 """Every surface gives the same answer to whether a file is inside a lane."""
 
 from amounts import EXAMPLES
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from worked_repository import MINUTE, Repository
 
@@ -31,6 +31,8 @@ def test_every_pure_surface_answers_as_the_region_does(
 ) -> None:
     """The folder of dos.toml and that of the file are drawn independently: they may differ."""
     region, file = regions.region(lane), f"{top}{path}"
+    # Globs take letters of either case, the folder of dos.toml is named exactly.
+    assume(file.startswith(root) or not file.casefold().startswith(root.casefold()))
     held = regions.lane_holds(region, file, root)
 
     declared = footprint.Scope(paths=tuple(f"{globs.escape_folder(root)}{glob}" for glob in lane))

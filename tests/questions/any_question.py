@@ -6,12 +6,14 @@ from dos.limits.accounts import Day, Iteration, LaneDay, Measure, RunAccount
 from dos.limits.budget import BudgetHistory, BudgetLine
 from dos.limits.quota import LONGEST_WEEKLY_WAIT_MS, Key, Limit
 from dos.questions.catalog import Added, UnknownQuestion
+from dos.questions.changed_tests import TestsChanged
 from dos.questions.documents import REMOVED, PlanChanged, SettingsChanged
 from dos.questions.lanes import FailedUnit, LaneFailed, LaneStopped, UnitsFailed
 from dos.questions.question import Record
 from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
 from dos.questions.runs import HaltProposed, RunStopped, Spinning
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
+from dos.units.unit import Landing
 from dos.verify.baseline import CheckResult
 
 texts = st.text(max_size=12)
@@ -87,6 +89,14 @@ BY_CLASS = {
     ),
     LandingBlocked: st.builds(
         LandingBlocked.ask, units, texts, commit=commits, lane=lanes, ordinal=ordinals
+    ),
+    TestsChanged: st.builds(
+        TestsChanged.ask,
+        st.builds(Landing, unit=units, branch=texts, base=commits, commit=commits),
+        texts,
+        refused=ordinals,
+        lane=lanes,
+        ordinal=ordinals,
     ),
     UnitUndone: st.builds(UnitUndone.ask, units, commit=commits, why=texts, lane=lanes),
     UnitHeld: st.builds(

@@ -117,7 +117,7 @@ def test_after_a_persons_retry_no_cooldown_holds_its_units(kind, data, expired):
     )
     cleared = set() if expired else set(choice.clears)
     assert cooling(store, question.units) == set(question.units) - cleared
-    tries_again = choice.name in ("retry", "again")
+    tries_again = choice.name in ("retry", "again", "accept")
     assert set(choice.clears) == (set(question.units) if tries_again else set())
     let_go = {effect.lane for effect in choice.effects if isinstance(effect, ClearLane)}
     assert let_go >= (set(subject.lane_names(question.waits)) if tries_again else set()), (

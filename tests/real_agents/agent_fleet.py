@@ -1,5 +1,5 @@
-"""A sample repository whose fleet runs real agent programs, with nothing of this machine's own in
-their environment."""
+"""A sample repository whose fleet runs real agent programs behind walls, with nothing of this
+machine's own in their environment."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import psutil
 import tomlkit
 from installing import START_SECONDS, path_of
 from model_server import ModelServer
-from patience import PATIENCE
+from patience import PATIENCE, wait_for
 from programs import Program, Step
 
 UP_SECONDS = 240
@@ -38,6 +38,7 @@ class AgentFleet:
             "supervise": {"target": len(lanes)},
             "quota": {"backoff_seconds": [2], "jitter_seconds": 0},
             "workers": {"silence_seconds": 60, "wall_seconds": 120},
+            "sandbox": {"level": "auto", "readable": [str(home / "signals")]},
             "agents": {},
         }
         self.environment = {
@@ -46,6 +47,7 @@ class AgentFleet:
             "LANG": "C.UTF-8",
         }
         (home / "home").mkdir(parents=True)
+        (home / "signals").mkdir()
         # Where people have it, and not every agent's shell looks.
         text = "".join(f"\t{what.lower()} = {value}\n" for what, value in IDENTITY.items())
         (home / "home" / ".gitconfig").write_text(f"[user]\n{text}")
@@ -99,8 +101,8 @@ class AgentFleet:
 
     def finish(self, seconds: float = UP_SECONDS) -> None:
         assert self._up
-        story, _ = self._up.communicate(timeout=seconds)
-        assert self._up.returncode in (0, 3), story  # a unit may be left
+        self.story, _ = self._up.communicate(timeout=seconds)
+        assert self._up.returncode in (0, 3), self.story  # a unit may be left
 
     def await_row(self, **wanted: str) -> dict[str, Any]:
         """Look at the fleet as a person does, until a lane is as wanted."""
@@ -112,6 +114,18 @@ class AgentFleet:
                     return row
             time.sleep(0.5)
         raise AssertionError(f"no lane was {wanted}; in the end: {rows}")
+
+    def until(self, signal_name: str) -> str:
+        """A shell command that waits for `signal`, within bounds: agents see nothing else of the
+        fleet around them."""
+        path = self.home / "signals" / signal_name
+        return f"for n in $(seq 600); do test -e {path} && break; sleep 0.1; done"
+
+    def signal(self, name: str) -> None:
+        (self.home / "signals" / name).touch()
+
+    def await_event(self, kind: str) -> None:
+        wait_for(lambda: self.events(kind), f"the journal has {kind}")
 
     def dos(self, *words: str) -> subprocess.CompletedProcess[str]:
         words = (sys.executable, "-m", "dos", *words)
@@ -128,6 +142,14 @@ class AgentFleet:
         """The journal's, oldest first: position, kind and what is in it."""
         shown = map(json.loads, self.dos("journal", "tail", "0").stdout.splitlines())
         return [event for event in shown if not kinds or event["kind"] in kinds]
+
+    def receipt(self, unit: str) -> dict[str, Any]:
+        """The receipt of a landing, which has to hold."""
+        path = self.home / "receipt.json"
+        assert self.dos("receipt", unit, "--out", str(path)).returncode == 0
+        words = ("verify-receipt", "--receipt", str(path), "--unit", unit)
+        assert self.dos(*words).returncode == 0
+        return json.loads(path.read_text())
 
     def landed(self) -> list[str]:
         units = json.loads(self.dos("status", "--json").stdout)["units"]
@@ -158,14 +180,17 @@ class AgentFleet:
         for model in self._models:
             model.stop()
 
+    def write_settings(self) -> None:
+        (self.root / "dos.toml").write_text(tomlkit.dumps(self._config))
+
     def begin(self) -> None:
         """Make the repository; `start` does, unless somebody has."""
         for lane in self.lanes:
             (self.root / lane).mkdir(parents=True)
             (self.root / lane / "keep").touch()
-        (self.root / "docs").mkdir()
+        (self.root / "docs").mkdir(exist_ok=True)
         (self.root / "docs" / "sample-plan.md").write_text(plan(self.lanes))
-        (self.root / "dos.toml").write_text(tomlkit.dumps(self._config))
+        self.write_settings()
         self.git("init", "--quiet", "--initial-branch", "main")
         self.git("add", "--all")
         self.git("commit", "--quiet", "-m", "Begin")

@@ -1,12 +1,14 @@
 """Fleets of real agent programs; a program that cannot be had here is skipped with the reason."""
 
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from agent_fleet import AgentFleet
-from installing import Unavailable, path_of
+from installing import FOLDER, Unavailable, path_of
 from programs import CLAUDE_CODE, CODEX, Program
 
 NewFleet = Callable[..., AgentFleet]
@@ -30,8 +32,13 @@ def _parameters(item: pytest.Item) -> list[object]:
 
 
 @pytest.fixture(scope="module")
-def new_fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewFleet]:
-    """new_fleet(lanes, *programs that it needs)"""
+def new_fleet() -> Iterator[NewFleet]:
+    """new_fleet(lanes, *programs that it needs): a fleet behind walls.
+
+    It is below the home: /tmp and /dev/shm are special behind walls.
+    """
+    parent = FOLDER.parent / "fleets"
+    parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
 
         def make(lanes: dict[str, list[str]], *programs: Program) -> AgentFleet:
@@ -40,7 +47,9 @@ def new_fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewFleet]:
                     path_of(program)
                 except Unavailable as error:
                     pytest.skip(str(error))
-            fleet = AgentFleet(Path(tmp_path_factory.mktemp("fleet")), lanes)
+            folder = Path(tempfile.mkdtemp(dir=parent))
+            stack.callback(shutil.rmtree, folder)
+            fleet = AgentFleet(folder, lanes)
             stack.callback(fleet.stop)
             return fleet
 

@@ -1,5 +1,5 @@
-"""Each real program does a unit, lies about one, and strays from one; git and the journal say how
-that ended."""
+"""Each real program does a unit, lies about one, and strays from one, behind walls; git and the
+journal say how that ended."""
 
 import json
 import uuid
@@ -8,9 +8,14 @@ import pytest
 from agent_fleet import AgentFleet, made_by, say_done, told, work, work_with
 from programs import ALL, OPENCODE, Program
 
+from dos.sandbox.describe import describe_system
+from dos.sandbox.io.probe import probe
+from dos.sandbox.settings import Sandbox
+
 LANES = {"api": ["GREET/GREET1"], "guide": ["DOCS/DOCS1"], "site": ["SITE/SITE1"]}
 HONEST, LYING, STRAYING = ("GREET/GREET1", "DOCS/DOCS1", "SITE/SITE1")
 STRAYED = "api/not_mine.py"
+WALLS = describe_system(Sandbox(level="auto"), probe())
 AGAIN = "Earlier attempts did not land"
 pytestmark = pytest.mark.timeout(900)  # the first run on a machine installs the programs
 
@@ -60,13 +65,12 @@ def test_every_unit_lands_and_git_proves_it(fleet):
     assert fleet.dos("journal", "check").returncode == 0
 
 
-def test_the_receipt_of_a_landing_holds(fleet):
+def test_the_receipt_of_a_landing_holds_and_names_the_walls(fleet, program):
     for unit in fleet.units():
-        receipt = fleet.home / "receipt.json"
-        assert fleet.dos("receipt", unit, "--out", str(receipt)).returncode == 0
-        assert (
-            fleet.dos("verify-receipt", "--receipt", str(receipt), "--unit", unit).returncode == 0
-        )
+        receipt = fleet.receipt(unit)
+        assert receipt["sandbox"] == WALLS
+        assert receipt["agent"] == program.name
+        assert program.version in receipt["agent_version"]
 
 
 def test_how_it_ended_and_what_it_used_is_written_down(fleet, program):

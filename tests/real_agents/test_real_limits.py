@@ -1,8 +1,6 @@
 """A provider says "not now", and each real program passes it on in its own way: the fleet waits, or
 takes another."""
 
-import sys
-
 import pytest
 from agent_fleet import told, work
 from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program
@@ -11,13 +9,6 @@ LIMITED, BUSY, LATER = "GREET/GREET1", "DOCS/DOCS1", "DOCS/DOCS2"
 LANES = {"api": [LIMITED], "guide": [BUSY, LATER]}
 LIMIT_ENDINGS = {"overloaded", "transient", "usage_window"}
 pytestmark = pytest.mark.timeout(900)  # the first run on a machine installs the programs
-
-
-def until_written(kind: str) -> str:
-    """A shell command that waits, within bounds, until the journal of the workspace around it holds
-    such an event."""
-    look = f"{sys.executable} -m dos journal tail 0"
-    return f"for n in $(seq 60); do {look} | grep -q {kind} && break; sleep 0.2; done"
 
 
 def refuse(status: int, times: int, **more: object) -> dict[str, object]:
@@ -41,20 +32,25 @@ def test_nobody_starts_an_agent_between_a_limit_and_its_end(new_fleet, program, 
     # The other lane's first unit lasts until the limit is hit, and the limit until that unit has
     # landed: then there is
     # one that could be started, and nobody may.
-    probe = f"{until_written('unit_landed')}; sleep 3"
+    probe = f"{fleet.until('landed')}; sleep 3"
     script = {
         "match": [
             {
                 "if": told(LIMITED),
                 "steps": [refuse(status, times), *work("api", LIMITED, before=probe)],
             },
-            {"if": told(BUSY), "steps": work("guide", BUSY, before=until_written("limit_hit"))},
+            {"if": told(BUSY), "steps": work("guide", BUSY, before=fleet.until("limited"))},
             {"if": told(LATER), "steps": work("guide", LATER)},
         ]
     }
     fleet.configure("quota", backoff_seconds=[3])
     fleet.staff(program, script)
-    fleet.up()
+    fleet.start()
+    fleet.await_event("limit_hit")
+    fleet.signal("limited")
+    fleet.await_event("unit_landed")
+    fleet.signal("landed")
+    fleet.finish()
     (hit,) = fleet.events("limit_hit")
     (lifted,) = fleet.events("limit_lifted")
     assert hit["body"]["ending"] in LIMIT_ENDINGS

@@ -10,6 +10,7 @@ from dos.errors import BadInput
 from dos.receipts.receipt import (
     RELEASED_SCHEMA,
     SCHEMA,
+    SECOND_SCHEMA,
     NotAReceipt,
     Receipt,
     canonical_bytes,
@@ -205,3 +206,38 @@ def test_the_first_commits_name_a_repository_in_any_order():
 )
 def test_a_moment_has_a_date_a_time_and_a_zone(text, is_moment):
     assert (parse_timestamp(text) is not None) == is_moment
+
+
+# The schema before
+
+FIELDS_OF_THE_SECOND = {
+    "schema", "claim", "unit", "narrated", "repo", "commit", "tree", "base", "commits", "target",
+    "ancestor", "survives", "region", "region_root", "paths_in_region", "command", "command_digest",
+    "command_source", "bound", "exit_code", "output_digest", "started", "ended", "runner", "nonce",
+    "expires", "witness_surface", "witness_author", "accountability_tier", "verdict", "believe",
+    "refuted", "timestamp", "algorithm", "key_id", "signature",
+}  # fmt: skip
+
+
+def test_a_receipt_of_the_schema_before_is_read_and_encodes_to_the_bytes_that_were_signed():
+    old = made(schema=SECOND_SCHEMA, claim="x", exit_code=0)
+    data = canonical_bytes(old)
+    assert set(json.loads(data)) == FIELDS_OF_THE_SECOND
+    assert parse_receipt(data) == old and canonical_bytes(parse_receipt(data)) == data
+    assert b"tells_apart" not in signed_payload(old)
+
+
+@pytest.mark.parametrize("field", ["tells_apart", "base_tree", "agent"])
+def test_no_field_of_the_new_schema_can_be_added_to_it(field):
+    new = json.loads(canonical_bytes(made()))
+    old = json.loads(canonical_bytes(made(schema=SECOND_SCHEMA)))
+    for value in (new[field], True, "x"):
+        answer = parse_receipt(json.dumps(old | {field: value}).encode())
+        assert isinstance(answer, NotAReceipt)
+
+
+def test_none_can_be_left_out_of_a_new_one():
+    new = json.loads(canonical_bytes(made()))
+    for field in set(new) - FIELDS_OF_THE_SECOND:
+        shorter = {name: value for name, value in new.items() if name != field}
+        assert isinstance(parse_receipt(json.dumps(shorter).encode()), NotAReceipt)

@@ -11,6 +11,7 @@ from amounts import long
 from dos.errors import Internal
 from dos.fleet import effects
 from dos.questions.catalog import Added, AnyQuestion, UnknownQuestion
+from dos.questions.changed_tests import TestsChanged
 from dos.questions.documents import PlanChanged, SettingsChanged
 from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
 from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
@@ -82,6 +83,7 @@ ANSWERS = {
     RunStopped: ["done"],
     SettingsChanged: ["use", "keep"],
     Spinning: ["halt", "leave"],
+    TestsChanged: ["accept", "retry", "drop"],
     UnitHeld: ["retry"],
     UnitUndone: ["again", "leave"],
     UnitsFailed: ["retry", "leave"],

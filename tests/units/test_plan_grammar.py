@@ -190,6 +190,27 @@ def test_other_separators_of_lines_are_characters_like_any():
     assert (unit.title, unit.line) == ("a\u2028b\x0cc\x85d", 1)
 
 
+@pytest.mark.parametrize(
+    "line", ["- tests: may-change", "* **Tests:** `may change`", "- tests: May_Change"]
+)
+def test_a_unit_states_that_tests_may_change(line):
+    unit = only(f"## AUTH1: log in\n\nProse.\n\n{line}\n")
+    assert unit.tests_may_change and unit.text == "Prose."
+
+
+@pytest.mark.parametrize(
+    "line", ["- tests: add one for the login", "- tests:", "- test: may-change", "- text: short"]
+)
+def test_other_words_about_tests_are_prose(line):
+    unit = only(f"## AUTH1: log in\n\n{line}\n")
+    assert not unit.tests_may_change and not unit.unparseable and unit.text == line
+
+
+def test_a_unit_whose_tests_may_change_is_another_task():
+    kept, changed = only("## AUTH1: x\n"), only("## AUTH1: x\n- tests: may-change\n")
+    assert kept.fingerprint != changed.fingerprint
+
+
 def test_a_unit_states_its_fields():
     unit = only(
         "## AUTH1: log in\n\nProse.\n\n- **Lane:** api\n"

@@ -12,7 +12,8 @@ from dos.config.schema import Config, Lanes, Plans
 from dos.errors import BadInput
 from dos.machine import commands, process
 from dos.units.io import sources
-from dos.units.unit import PlanClaim, ProblemKind
+from dos.units.policy import DeclaredUnit
+from dos.units.unit import PlanClaim, ProblemKind, Unit
 from dos.workspace import find
 
 LANES = Lanes(concurrent=("api",), trees={"api": ("api/**",)})
@@ -47,7 +48,7 @@ def test_issues_are_units_and_the_urgent_come_first(workspace):
             "acceptance_criteria": "It works.",
             "status": "blocked",
             "priority": 0,
-            "labels": ["lane:api", "class:draft", "urgent"],
+            "labels": ["lane:api", "class:draft", "tests:may-change", "urgent"],
             "dependencies": [
                 {"issue_id": "bd-1", "depends_on_id": "bd-2", "type": "blocks"},
                 {"issue_id": "bd-1", "depends_on_id": "bd-9", "type": "related"},
@@ -66,6 +67,7 @@ def test_issues_are_units_and_the_urgent_come_first(workspace):
         ("api/a.py",),
     )
     assert first.text == "Do it.\n\nAccepted when:\n\nIt works."
+    assert [unit.tests_may_change for unit in portfolio.units] == [True, False, False]
     assert first.depends == ("bd/bd-2",)
     assert (first.document, first.line) == (".beads/issues.jsonl", 2)
     assert [unit.claimed for unit in portfolio.units] == [
@@ -137,6 +139,7 @@ def test_a_program_prints_units_and_they_keep_their_order(workspace):
             "lane": "api",
             "depends": ["AUTH1"],
             "class": "draft",
+            "tests": "may-change",
             "more": 1,
         },
         {
@@ -165,7 +168,14 @@ def test_a_program_prints_units_and_they_keep_their_order(workspace):
         "by me",
     )
     assert last.claimed == PlanClaim.NONE
+    assert [unit.tests_may_change for unit in portfolio.units] == [True, False, False]
     assert portfolio.problems == ()
+
+
+def test_a_table_of_settings_lets_tests_change():
+    unit = Unit(plan="A", id="A1", title="x")
+    assert DeclaredUnit(tests="may-change").complete(unit).tests_may_change
+    assert not DeclaredUnit().complete(unit).tests_may_change
 
 
 @pytest.mark.parametrize(

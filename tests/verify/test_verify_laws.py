@@ -761,7 +761,9 @@ namings = st.builds(
 )
 prints = st.builds(
     Footprint,
-    flaw=st.sampled_from(["", "", "", "empty", "bookkeeping_only", "docs_only", "cosmetic_only"]),
+    flaw=st.sampled_from(
+        ["", "", "", "empty", "bookkeeping_only", "docs_only", "cosmetic_only", "stubs_only"]
+    ),
     out_of_scope=st.booleans(),
 )
 fates = st.builds(

@@ -21,6 +21,10 @@ BASE = (
     "import unittest\n\nclass Base(unittest.TestCase):\n"
     "    def test_it(self):\n        self.assertTrue(__name__)\n"
 )
+WORK = {
+    "login.py": "def login(name):\n    return f'hello {name}'\n",
+    "tests/test_login.py": TEST,
+}
 COMMAND = f"{quote(sys.executable)} -m unittest discover -s tests -p test_*.py -t ."
 
 
@@ -35,9 +39,7 @@ def repository(tmp_path):
         "tests/__init__.py": "",
         "tests/test_base.py": BASE,
     })  # fmt: skip
-    other.commit("AUTH1: say hello", {
-        "login.py": "def login(name):\n    return f'hello {name}'\n", "tests/test_login.py": TEST,
-    })  # fmt: skip
+    other.commit("AUTH1: say hello", WORK)
     return other
 
 
@@ -85,6 +87,13 @@ def test_a_receipt_of_this_runner_witnesses_and_one_of_another_attests(repositor
     mine, theirs = (str(tmp_path / name) for name in ("mine", "theirs"))
     for home in (mine, theirs):
         assert repository.dos("receipt-key", "make", XDG_CONFIG_HOME=home)[0] == 0
+    # The tests alone pass without the work too, and so would witness nothing.
+    told_apart = f"{COMMAND} && grep -q hello login.py"
+    repository.git("reset", "--quiet", "--hard", "HEAD~1")
+    text = (repository.root / "dos.toml").read_text()
+    other = text.replace(json.dumps(COMMAND), json.dumps(told_apart))
+    repository.commit("ask for the greeting", {"dos.toml": other})
+    repository.commit("AUTH1: say hello", WORK)
     words = (
         "attest",
         "--claim",
@@ -92,7 +101,7 @@ def test_a_receipt_of_this_runner_witnesses_and_one_of_another_attests(repositor
         "--unit",
         "AUTH/AUTH1",
         "--accept-cmd",
-        COMMAND,
+        told_apart,
         "--json",
     )
     code, said, error = repository.dos(*words, XDG_CONFIG_HOME=theirs)

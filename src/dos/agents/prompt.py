@@ -14,6 +14,12 @@ _COMMITTING = """Commit your work. The last paragraph of the commit message must
 Name no other unit in such a line or at the start of the subject: one commit is for one unit.
 Uncommitted changes do not count. Saying that the work is done does not count either."""
 
+_KEEP_TESTS = (
+    "Do not remove, loosen or skip existing tests, and leave the settings of the test runner as"
+    " they are: such work is rejected. New tests are welcome."
+)
+_TESTS_MAY_CHANGE = "Existing tests may be changed where the work asks for it."
+
 _GROOMING = """No unit of the plan can be started. Edit these documents so that one can:
 
 {documents}
@@ -41,6 +47,7 @@ def unit_prompt(
             "The work is accepted when this command exits with 0 on your commit:\n\n"
             f"    {acceptance}"
         )
+    parts.append(_TESTS_MAY_CHANGE if unit.tests_may_change else _KEEP_TESTS)
     if history:
         parts.append(f"Earlier attempts did not land:\n\n{_list(history)}")
     return "\n\n".join(part for part in parts if part) + "\n"

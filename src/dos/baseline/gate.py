@@ -132,8 +132,8 @@ _reader: FactReader[BaselineChecked] = FactReader(
         settings_approved lane_cleared unit_cleared budget_warned budget_spent budget_promised
         baseline_started work_committed fleet_found incident_found intent_declared extent_changed
         step_claimed step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
-        ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
-        line_unreadable
+        ledger_line_unreadable hook_fault receipt_issued test_witnessed command_checked
+        line_imported line_unreadable
     """,
 )
 

@@ -31,6 +31,7 @@ _AGAINST = {
     Contradiction.BOOKKEEPING_ONLY: "only bookkeeping was changed",
     Contradiction.DOCS_ONLY: "only documents were changed",
     Contradiction.COSMETIC_ONLY: "only white space or comments were changed",
+    Contradiction.STUBS_ONLY: "only stubs were added",
     Contradiction.OUT_OF_SCOPE: "none of its files were touched",
     Contradiction.REVERTED: "it was reverted",
     Contradiction.REMOVED: "what it added was removed",

@@ -23,7 +23,9 @@ from dos.loop.gate import Loop
 from dos.loop.verdicts import breaker, efficiency, liveness, noop_budget, productivity
 from dos.reasons.policy import MORPHOLOGY, MorphologyRule, Reason, built_in_tokens
 from dos.regions import Region
+from dos.sandbox.settings import Sandbox
 from dos.units.policy import DeclaredUnit, Grammar, Lifecycle, Plans, Transition
+from dos.verify import red_before
 from dos.verify.policy import Policy, Stamp
 from dos.witness.policy import Ci, Evidence, Judges
 
@@ -37,6 +39,7 @@ NoopStreak = noop_budget.Policy
 Productivity = productivity.Policy
 Enumerate = Grammar
 Verify = Policy
+Landing = red_before.Policy
 
 
 __all__ = [
@@ -58,6 +61,7 @@ __all__ = [
     "Evidence",
     "Improve",
     "Judges",
+    "Landing",
     "Lanes",
     "Leases",
     "Lifecycle",
@@ -76,6 +80,7 @@ __all__ = [
     "Reason",
     "Retention",
     "Rung",
+    "Sandbox",
     "Stamp",
     "Store",
     "Supervise",
@@ -235,6 +240,7 @@ class Config(Table, frozen=True, kw_only=True):
     """Caps on the number of live leases of one kind of lane."""
     supervise: Supervise = Supervise()
     workers: Workers = Workers()
+    sandbox: Sandbox = Sandbox()
     agents: dict[str, Agent] = field(default_factory=dict)
     """Agent programs by the name that [workers] agent and plans use."""
     quota: Quota = Quota()
@@ -268,6 +274,7 @@ class Config(Table, frozen=True, kw_only=True):
     noop_streak: NoopStreak = NoopStreak()
     precursor: Precursor = Precursor()
     verify: Verify = Verify()
+    landing: Landing = Landing()
     units: dict[str, DeclaredUnit] = field(default_factory=dict)
     """Paths, acceptance and kind of single units, by unit name."""
     ci: Ci = Ci()

@@ -15,10 +15,13 @@ from dos.config.lint import Severity
 from dos.doctor.subjects import (
     agents,
     configuration,
+    environment,
+    forms,
     git,
     machine,
     plans,
     processes,
+    sandbox,
     store,
     worktrees,
 )
@@ -27,7 +30,9 @@ from dos.doctor.view import Repair
 from dos.errors import Conflict, DosError, GitFailed, StoreFailed
 from dos.git.repository import Writer
 from dos.journal.store import Store
+from dos.landing.lane.retired import retire
 from dos.lease import Lease
+from dos.text import join_some
 from dos.world import World
 
 # Returns the findings of one subject. It may raise a DosError or an OSError if it cannot look.
@@ -42,7 +47,10 @@ SUBJECTS: dict[str, Examiner] = {
     "plans": plans.examine_plans,
     "naming": plans.examine_naming,
     "committed": plans.examine_uncommitted,
+    "forms": forms.examine,
     "agents": agents.examine,
+    "environment": environment.examine,
+    "sandbox": sandbox.examine,
     "store": store.examine,
     "disk": machine.examine_disk,
     "clock": machine.examine_clock,
@@ -56,7 +64,9 @@ SUBJECTS: dict[str, Examiner] = {
 
 # What each subject is about, where its key in the table above is not the word for it.
 SUBJECT_NAMES = {
+    "forms": "the form of the repository",
     "naming": "the units that commits name",
+    "environment": "the variables that agents and checks get",
     "committed": "uncommitted plans and settings",
     "orphans": "processes without a lease",
     "receipts": "the key that signs receipts",
@@ -126,7 +136,7 @@ DRY_RUN = "dry run"  # why nothing was repaired, where nothing should be
 
 
 def repair(world: World, open_journal: Callable[[], Store], *, dry_run: bool) -> list[Repair]:
-    """Revoke the leases of dead processes, and remove git's entries of missing worktrees.
+    """Revoke the leases of dead processes, and remove what is left of worktrees and lanes.
 
     Nothing is deleted that a person may want, and no living process is disturbed. With `dry_run`
     nothing is changed, and the result says what would be.
@@ -139,6 +149,10 @@ def repair(world: World, open_journal: Callable[[], Store], *, dry_run: bool) ->
         *_run_step(
             "remove worktrees that no longer exist",
             lambda: _forget_worktrees(world, dry_run=dry_run),
+        ),
+        *_run_step(
+            "remove what is left of lanes that are no longer declared",
+            lambda: _retire_lanes(world, dry_run=dry_run),
         ),
     ]
 
@@ -208,4 +222,19 @@ def _forget_worktrees(world: World, *, dry_run: bool) -> list[Repair]:
     for path in stale:
         what = f"remove git's entry of the worktree {path}"
         repairs.append(Repair(kind="WORKTREE_STALE", what=what, done=not dry_run, why_not=why_not))
+    return repairs
+
+
+def _retire_lanes(world: World, *, dry_run: bool) -> list[Repair]:
+    """Remove what is left of lanes that are no longer declared; their work is saved first."""
+    repairs = []
+    for name in worktrees.removed_lanes(world):
+        what = f"remove what is left of lane {name}"
+        why_not = DRY_RUN
+        if not dry_run:
+            why_not = ""
+            saved = retire(world.workspace, Writer(world.workspace.tree), name)
+            if saved:
+                what = f"{what}; saved as {join_some([work.ref for work in saved])}"
+        repairs.append(Repair(kind="RETIRED_LANE", what=what, done=not dry_run, why_not=why_not))
     return repairs

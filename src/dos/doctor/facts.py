@@ -21,6 +21,8 @@ from dos.journal.events.envelope import SCHEMA
 from dos.lanes.admission import KERNEL_FILES
 from dos.machine import filesystem
 from dos.run_ids import ALPHABET
+from dos.sandbox import describe
+from dos.sandbox.io.probe import probe
 from dos.unknown import Unknown
 from dos.verify import mentions
 from dos.version import VERSION
@@ -76,6 +78,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     free_bytes: int | None  # None: the disk could not be read
     kernel_files: list[str]  # files that exist only in the repository of dos-kernel itself
     predicates: list[str]  # the checks that a request for a lease has to pass
+    sandbox: str  # what walls agents get here
     digest: str  # changes with the versions of dos, Python, git and the agents
 
 
@@ -119,8 +122,16 @@ def gather(world: World) -> Facts:
         free_bytes=_or_none(lambda: filesystem.free_space(workspace.state).free_bytes),
         kernel_files=[name for name in KERNEL_FILES if (workspace.root / name).is_file()],
         predicates=["disjointness", "self-modify", *plugins.installed_names(plugins.PREDICATES)],
+        sandbox=_sandbox(world.config),
         digest=_digest((VERSION, platform.python_version(), machine), git_version, programs),
     )
+
+
+def _sandbox(config: Config) -> str:
+    """What walls agents get here. The kernel is asked only where that matters."""
+    if not config.sandbox.is_on:
+        return describe.OFF
+    return describe.describe_system(config.sandbox, probe())
 
 
 def _unit_names(world: World) -> set[tuple[str, str]]:

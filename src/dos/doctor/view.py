@@ -84,6 +84,7 @@ def document(report: Report, exits: Exits) -> dict[str, Any]:
         "agents": facts.agents,
         "units": facts.units,
         "disk": {"free_bytes": facts.free_bytes},
+        "sandbox": facts.sandbox,
         "findings": to_builtins(report.findings),
     }
     if report.repairs is not None:
@@ -291,6 +292,7 @@ def _fleet_rows(report: Report) -> list[tuple[str, str]]:
         ("autopick", join_some(config.lanes.autopick) or "none"),
         ("lease checks", ", ".join(report.facts.predicates)),
         ("overlap", _overlap_line(config)),
+        ("sandbox", report.facts.sandbox),
         ("git hooks", report.git_hooks or no_hooks),
     ]
 

@@ -132,6 +132,7 @@ class PendingLanding(Struct, frozen=True, kw_only=True):
     untested: bool = False  # the tests failed on the branch itself too; they run again
     question: str = ""  # the id of the open question about it
     answered: int = 0  # how many questions about it a person has answered
+    tests_accepted: bool = False  # a person lets these commits change tests
 
 
 class PrepareWorktree(Effect["Worktree"], frozen=True, kw_only=True):
@@ -265,6 +266,8 @@ class AgentResult(Struct, frozen=True, kw_only=True):
     seconds: float
     cost_usd: float | None = None  # None: unknown
     login: Credentials = Credentials()  # set when the program was not logged in
+    version: str = ""  # of the program; empty: it is not known
+    refused: str = ""  # what it printed of a refusal, behind walls
 
 
 class MeasureWork(Effect["Measurement"], frozen=True, kw_only=True):
@@ -310,11 +313,12 @@ class CommitChanges(Effect[str], frozen=True, kw_only=True):
 
 
 class SaveCommits(Effect[list[Salvage]], frozen=True, kw_only=True):
-    """Save commits that did not land to a ref."""
+    """Save the commits of a lane to a ref, unless they landed."""
 
     run_id: str
     worktree: Worktree
     committed_by_dos: str = ""  # a commit that dos made of files that are saved already
+    landed: bool = False  # nothing has to be saved
 
 
 class AwaitTurn(Effect[int], frozen=True, kw_only=True):
@@ -334,6 +338,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     agent: str
     model: str  # as the program reported it; empty: it reported none
     run_id: str
+    version: str = ""  # of the agent's program; empty: it is not known
 
 
 class PrepareLanding(Effect["Landing | NotLanded"], frozen=True, kw_only=True):
@@ -346,6 +351,7 @@ class PrepareLanding(Effect["Landing | NotLanded"], frozen=True, kw_only=True):
     acceptance_run: CommandRun | None = None  # of the acceptance command, on that head
     is_replan: bool = False
     provenance: Provenance | None = None  # None: the commits name it already
+    tests_accepted: bool = False  # a person lets these commits change tests
 
 
 class MoveBranch(Effect["NotLanded | None"], frozen=True, kw_only=True):
@@ -364,7 +370,9 @@ class NotLanded(Struct, frozen=True, kw_only=True):
     obstacle: bool = False  # a person's own files or branch are in the way
     # The tests fail without the work too, so the failure does not count against the unit.
     baseline_failure: BaselineChecked | None = None
-    landing: Landing | None = None  # what would have landed, with a baseline failure
+    # What would have landed, with a baseline failure or changed tests.
+    landing: Landing | None = None
+    tests_changed: bool = False  # it weakens tests, or fails those of its base; a person may accept
     conflict: bool = False  # it does not merge with what has landed since; the reason shows where
 
 

@@ -28,6 +28,7 @@ from dos.limits import quota
 from dos.limits.quota import Limit
 from dos.questions import state
 from dos.questions.catalog import Added, AnyQuestion, UnknownQuestion
+from dos.questions.changed_tests import TestsChanged
 from dos.questions.documents import PlanChanged, SettingsChanged
 from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
 from dos.questions.resources import (
@@ -341,6 +342,7 @@ def _why_moot(observation: Observation, asked: OpenQuestion) -> str:
             LaneFailed()
             | LaneStopped()
             | LandingConflict()
+            | TestsChanged()
             | UnitUndone()
             | UnitHeld()
             | Incident()

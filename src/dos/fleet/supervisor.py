@@ -61,6 +61,7 @@ class SupervisorProcess(Struct, frozen=True, kw_only=True):
     system: str  # unique: two machines may have the same host name
     pid: int
     version: str = VERSION  # workers of another version drain
+    sandbox: str = ""  # what walls agents get here
 
 
 class Supervisor:
@@ -83,6 +84,7 @@ class Supervisor:
         self.system = process.system
         self.pid = process.pid
         self.version = process.version
+        self.sandbox = process.sandbox
         self.target = target
         self.tick_seconds = tick_seconds
         self.until_idle = until_idle
@@ -107,6 +109,7 @@ class Supervisor:
                 target=self.target,
                 system=self.system,
                 version=self.version,
+                sandbox=self.sandbox,
             )
             yield from self._record_here(started)
             result = yield from self._tick_until_done()

@@ -34,14 +34,11 @@ _settings: dict[tuple[Path, bytes, bytes], tuple[str, ...]] = {}
 
 def settings(tree: Path, environment: dict[str, str]) -> tuple[str, ...]:
     """Return the `-c` options that keep git from running programs that were configured later."""
-    try:
-        common = workspace.find(tree).common
-    except WorkspaceMissing:
-        return ()
+    common = _common_directory(tree, environment)
     if common is None:
         return ()
     path = common / "config"
-    own_path = _git_directory(tree, common) / "config.worktree"
+    own_path = _git_directory(tree, common, environment) / "config.worktree"
     now, own = _content(path), _content(own_path)
     if common not in _first:
         if _has_includes(now):
@@ -130,8 +127,24 @@ def _content(path: Path) -> bytes:
         return b""
 
 
-def _git_directory(tree: Path, common: Path) -> Path:
+def _common_directory(tree: Path, environment: dict[str, str]) -> Path | None:
+    """Return the directory of the repository whose configuration git reads; None without one.
+
+    A git that is told where to write its objects reads the configuration beside them too.
+    """
+    objects = environment.get("GIT_OBJECT_DIRECTORY")
+    if objects:
+        return Path(objects).parent
+    try:
+        return workspace.find(tree).common
+    except WorkspaceMissing:
+        return None
+
+
+def _git_directory(tree: Path, common: Path, environment: dict[str, str]) -> Path:
     """Return the directory with a worktree's own files."""
+    if "GIT_DIR" in environment:
+        return Path(environment["GIT_DIR"])
     link = tree / ".git"
     if not link.is_file():
         return common

@@ -15,6 +15,7 @@ _HASH_LENGTHS = (40, 64)
 MOST_STEPS = 5  # a ref may name a ref
 LONGEST_REF = 4096
 LARGEST_BYTES = 4_000_000
+MOST_ALTERNATES = 100
 
 
 def head_commit(workspace: Workspace) -> str:
@@ -25,11 +26,11 @@ def head_commit(workspace: Workspace) -> str:
     common = workspace.common
     if common is None:
         return ""
-    commit = _read_head(common, _git_directory(workspace, common))
+    commit = _read_head(common, git_directory(workspace, common))
     return commit or Reader(workspace.tree).commit_of("HEAD") or ""
 
 
-def _git_directory(workspace: Workspace, common: Path) -> Path:
+def git_directory(workspace: Workspace, common: Path) -> Path:
     """Return the directory with this worktree's HEAD: a linked worktree has one of its own."""
     marker = workspace.tree / ".git"
     if marker.is_dir():
@@ -114,6 +115,22 @@ def shallow_boundary(workspace: Workspace) -> str:
     if workspace.common is None:
         return ""
     return read_small_file(workspace.common / "shallow")
+
+
+def object_folders(common: Path) -> tuple[Path, ...]:
+    """Return all folders that git reads the objects of a repository from, its own first.
+
+    The others are its alternates, and theirs. A folder without packs is none of git's.
+    """
+    folders = [common / "objects"]
+    for folder in folders:
+        for line in read_small_file(folder / "info" / "alternates").splitlines():
+            other = Path(os.path.normpath(folder / line.strip()))
+            if line.startswith("#") or other in folders or len(folders) > MOST_ALTERNATES:
+                continue
+            if line.strip() and (other / "pack").is_dir():
+                folders.append(other)
+    return tuple(folders)
 
 
 def has_replacements(workspace: Workspace) -> bool:

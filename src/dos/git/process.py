@@ -9,7 +9,7 @@ answer is never taken for a "no".
 import errno
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -94,6 +94,7 @@ EXIT_RULES = (
     ExitRule(command="update-ref", options=("--no-deref",)),
     ExitRule(command="update-ref", is_repeatable=False),
     ExitRule(command="worktree", options=("add",), is_repeatable=False),
+    ExitRule(command="index-pack", is_repeatable=False),  # its input is a stream
     # Over the network 128 is also a remote that is away or refuses: the output tells which.
     ExitRule(command="fetch", answers=(0, 1, 128), is_repeatable=False),
     ExitRule(command="ls-remote", answers=(0, 1, 128), is_repeatable=False),
@@ -150,20 +151,32 @@ SAFE_READING = (
     "-c", "i18n.logOutputEncoding=UTF-8",
 )  # fmt: skip
 TIMEOUT_SECONDS = 120.0
+NO_VARIABLES: Mapping[str, str] = {}
 TRIES = 4  # of a command that gives no answer
 PAUSES = Backoff((0.02, 0.1, 0.4))  # in seconds
 # Errors of a system that can start no process for a moment.
 _TRANSIENT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 
-def environment() -> dict[str, str]:
+# Commands that reach a remote, and so may need the user's tokens.
+_OVER_NETWORK = frozenset({"clone", "fetch", "ls-remote", "push", "remote", "submodule"})
+
+
+def environment(command: str = "") -> dict[str, str]:
     """Return the environment of every git that dos starts.
 
-    It has nothing of the caller's git, and disables grafts, replacement refs and prompts.
+    It has nothing of the caller's git, and disables grafts, replacement refs and prompts. Tokens
+    are handed to commands that reach a remote, and to no others: those may run the filters of a
+    repository.
     """
+    from dos.agents.homes.variables import public_variables
+
+    inherited: Mapping[str, str] = os.environ
+    if command not in _OVER_NETWORK:
+        inherited = public_variables(os.environ)
     kept = {
         name: value
-        for name, value in os.environ.items()
+        for name, value in inherited.items()
         if name not in _DIRECTORY and (not name.startswith("GIT_") or name in _KEPT)
     }
     return kept | {
@@ -183,19 +196,31 @@ def reading_environment() -> dict[str, str]:
     return environment() | {"GIT_NO_LAZY_FETCH": "1", "GIT_ATTR_NOSYSTEM": "1"}
 
 
-def run_once(tree: Path, words: Sequence[str], feed: str | None, index: str) -> "Completed":
+# Runs git once in a tree: the words after `git`, its standard input, its index file.
+GitStart = Callable[[Path, Sequence[str], str | None, str], "Completed"]
+
+
+def run_once(
+    tree: Path,
+    words: Sequence[str],
+    feed: str | None,
+    index: str,
+    *,
+    variables: Mapping[str, str] = NO_VARIABLES,
+) -> "Completed":
     """Run git once, whatever its exit code; `feed` is its standard input, `index` its index file.
 
+    `variables` are added to its environment, such as GIT_DIR of a tree without a `.git`.
     Raises GitFailed if git cannot be started, and GitUnanswered if it takes too long.
     """
     import subprocess
 
     from dos.git import drivers
 
-    variables = environment()
-    command = ["git", *SAFE, *drivers.settings(tree, variables), *split_command(words)]
+    own = environment(exit_rule(split_command(words)).command) | dict(variables)
+    command = ["git", *SAFE, *drivers.settings(tree, own), *split_command(words)]
     if index:
-        variables["GIT_INDEX_FILE"] = index
+        own["GIT_INDEX_FILE"] = index
     try:
         # Bytes, not text: Python would make a line end of a carriage return in a file's name.
         done = subprocess.run(
@@ -204,7 +229,7 @@ def run_once(tree: Path, words: Sequence[str], feed: str | None, index: str) -> 
             input=None if feed is None else feed.encode("utf-8", "surrogateescape"),
             stdin=subprocess.DEVNULL if feed is None else None,
             capture_output=True,
-            env=variables,
+            env=own,
             timeout=TIMEOUT_SECONDS,
         )
     except OSError as error:

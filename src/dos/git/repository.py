@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dos.errors import GitFailed, GitUnanswered, NotARepository
-from dos.git import process
-from dos.git.process import ReadCommand
+from dos.git import process, ref_locks
+from dos.git.process import GitStart, ReadCommand
 from dos.unknown import Unknown
 
 if TYPE_CHECKING:  # imported where git is started: most verbs never start it
@@ -37,8 +37,10 @@ class Reader:
     (`config --get`) is run as both.
     """
 
-    def __init__(self, tree: Path) -> None:
+    def __init__(self, tree: Path, start: GitStart = process.run_once) -> None:
+        """`start` runs git once: by default here, with dos's own environment."""
         self.tree = tree
+        self._start = start
 
     def run(
         self, command: ReadCommand, /, *arguments: str, feed: str | None = None, index: str = ""
@@ -67,7 +69,7 @@ class Reader:
 
         For callers that can tell a "no" from a failure by what git printed, or by asking again.
         """
-        return process.run_once(self.tree, (command, *arguments), feed, index)
+        return self._start(self.tree, (command, *arguments), feed, index)
 
     def object_of(self, name: str) -> str | None:
         """Return the object that a ref or a name stands for; None when there is none."""
@@ -85,7 +87,7 @@ class Reader:
         """Return the branch that is checked out here; None when HEAD is detached."""
         # Not a ReadCommand: with one word more it would write.
         words = ("symbolic-ref", "--quiet", "HEAD")
-        once = partial(process.run_once, self.tree, words, None, "")
+        once = partial(self._start, self.tree, words, None, "")
         done = process.run_until_answered(self.tree, words, once)
         return done.stdout.strip().removeprefix("refs/heads/") or None
 
@@ -246,7 +248,11 @@ class Writer(Reader):
         self, *words: str, feed: str | None = None, index: str = ""
     ) -> "subprocess.CompletedProcess[str]":
         """Run git once, whatever its exit code."""
-        return process.run_once(self.tree, words, feed, index)
+        return self._start(self.tree, words, feed, index)
+
+    def submodule(self, path: str) -> "Writer":
+        """Return the repository of a submodule that is checked out at a path."""
+        return Writer(self.tree / path)
 
     def swap_ref(
         self, ref: str, new: str | None, old: str | None, *, verified: str = "", message: str = ""
@@ -278,7 +284,13 @@ class Writer(Reader):
                 return ""
             if value != old or not self._holds(verified):
                 break
+            self._remove_stale_locks(ref)
         return why
+
+    def _remove_stale_locks(self, ref: str) -> None:
+        """Remove the locks on a ref that a killed git left."""
+        folder = self.run("rev-parse", "--path-format=absolute", "--git-common-dir").strip()
+        ref_locks.remove_stale_locks(Path(os.path.realpath(folder)), ref)
 
     def change_ref(
         self, ref: str, change: Callable[[str | None], str], *, message: str = ""

@@ -4,26 +4,17 @@ The answer comes from git's own files and the journal. An agent that disables th
 stopped here: its work is measured again before it lands.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from dos import regions, workspace
-from dos.errors import DosError, StoreFailed
-from dos.git.fence import newest_fence
-from dos.git.repository import Reader, Writer
-from dos.journal.backends.open import embedded_path
-from dos.lease import Lease
-from dos.regions import Region
-from dos.text import printable_path, quote, replace_undecodable, slug
-from dos.workspace import Workspace
-from dos.world import World
+from dos import regions
+from dos.errors import DosError
+from dos.hooks.lane import HookRefusal, Lane, find_lane, git_directory
+from dos.text import printable_path, replace_undecodable
 
 _MOST_SHOWN = 3
-# The same as in `landing.worktree`, which takes longer to load than all the rest of this module.
-_READY = "dos-ready"
 _EXISTING_REFS = ("HEAD", "--branches", "--remotes", "--tags")  # commits in these are not new
 _DIFF_INDEX = (
     *("diff-index", "--cached", "-z", "--no-renames", "--name-only"),
@@ -33,28 +24,6 @@ _DIFF_TREE = (
     *("diff-tree", "--stdin", "-r", "-z", "-c", "--root", "--no-commit-id", "--no-renames"),
     *("--name-only", "--ignore-submodules=none"),
 )
-
-
-class HookRefusal(Struct, frozen=True):
-    """Why git must not do what an agent asked for, and what the agent should do instead."""
-
-    reason: str
-    advice: str
-
-    def __str__(self) -> str:
-        """The refusal as the agent sees it in git's output."""
-        return f"dos: refused: {self.reason}\ndos: {self.advice}"
-
-
-class Lane(Struct, frozen=True, kw_only=True):
-    """The lane of the agent that runs git: what it may change, and where it works."""
-
-    name: str
-    region: Region
-    prefix: str  # the path from the top of the work tree to dos.toml
-    tree: Writer  # the lane's work tree
-    directory: Path  # git's files of that work tree
-    branch: str = ""  # the branch to commit on, where all lanes share one tree
 
 
 class Update(Struct, frozen=True):
@@ -76,10 +45,10 @@ def check(hook: str, hook_input: str, environment: Mapping[str, str]) -> HookRef
     What cannot be checked is refused: an agent must not continue on a lane that it may have lost.
     """
     try:
-        lane = _find_lane(environment)
+        lane = find_lane(environment)
         if not isinstance(lane, Lane):
             return lane
-        is_own_tree = lane.directory == _git_directory(environment)
+        is_own_tree = lane.directory == git_directory(environment)
         if hook != "pre-commit":
             updates = [Update(*line.split(" ", 2)) for line in hook_input.splitlines()]
             return _check_updates(lane, updates, is_own_tree)
@@ -90,110 +59,6 @@ def check(hook: str, hook_input: str, environment: Mapping[str, str]) -> HookRef
         return HookRefusal(
             f"this could not be checked: {error}", "Stop and report this; a person has to fix it."
         )
-
-
-def _find_lane(environment: Mapping[str, str]) -> Lane | HookRefusal | None:
-    """The lane of the agent; None when it works on another repository than this one."""
-    name = environment.get("DOS_LANE", "")
-    fence = environment.get("DOS_FENCE", "")
-    root = environment.get("DOS_WORKSPACE", "")
-    if not name or not root or not fence.isdecimal():
-        values = f"DOS_WORKSPACE={quote(root)} DOS_LANE={quote(name)} DOS_FENCE={quote(fence)}"
-        return HookRefusal(
-            f"these variables do not name a lane and its lease: {values}",
-            "Do not change the DOS_ variables that you were started with.",
-        )
-    found = workspace.find(Path(root))
-    if found.common is None or found.common != _common_directory(_git_directory(environment)):
-        return None
-    lost = _lease_lost(found, name, int(fence))
-    if lost:
-        return lost
-    with World(found.root, lenient=True) as world:
-        region = _lane_region(world, name, int(fence))
-        if isinstance(region, HookRefusal):
-            return region
-        is_shared = world.config.workers.isolation == "shared"
-    if is_shared:
-        tree = Writer(found.tree)
-        return Lane(
-            name=name,
-            region=region,
-            prefix=found.prefix,
-            tree=tree,
-            directory=found.common,
-            branch=tree.branch() or "",
-        )
-    worktree = _worktree(found.common, name, _git_directory(environment))
-    if worktree is None:
-        return HookRefusal(
-            f"lane {name!r} has no work tree in {found.common}", "Stop and report this."
-        )
-    return Lane(
-        name=name,
-        region=region,
-        prefix=found.prefix,
-        tree=Writer(worktree[0]),
-        directory=worktree[1],
-    )
-
-
-def _worktree(common: Path, lane: str, here: Path) -> tuple[Path, Path] | None:
-    """A lane's work tree and git's files of it, as git records them.
-
-    The agent's home may differ from its worker's, so the path cannot be computed. Only a tree that
-    a worker made ready, with the lane's name, counts. Of several, the one at `here` is preferred.
-    """
-    found = None
-    for pointer in (common / "worktrees").glob("*/gitdir"):
-        text = pointer.read_text(encoding="utf-8", errors="surrogateescape")
-        git_file = pointer.parent / text.rstrip("\n")
-        directory = Path(os.path.realpath(pointer.parent))
-        if git_file.parent.name == slug(lane) and (directory / _READY).exists():
-            found = git_file.parent, directory
-            if directory == here:
-                break
-    return found
-
-
-def _lease_lost(found: Workspace, lane: str, fence: int) -> HookRefusal | None:
-    """The refusal of an agent whose fence is not the newest of its lane in git."""
-    newest = newest_fence(Reader(found.tree), lane)
-    if newest == fence:
-        return None
-    return _not_holder(lane, fence, f"its newest holder is {newest or 'not known to git'}")
-
-
-def _not_holder(lane: str, fence: int, why: str) -> HookRefusal:
-    """The refusal of an agent that no longer holds its lane."""
-    return HookRefusal(
-        f"lane {lane!r} is not yours any more: you were started as its holder {fence}, and {why}",
-        "Stop. Your commits are kept; another worker continues the unit.",
-    )
-
-
-def _lane_region(world: World, lane: str, fence: int) -> Region | HookRefusal:
-    """The region of the lease; where the journal is not a local file, the region in dos.toml."""
-    leases = _leases(world)
-    if leases is not None:
-        for lease in leases:
-            if lease.fence == fence and lease.lane == lane:
-                return lease.region
-        return _not_holder(lane, fence, "the journal holds no such lease")
-    problems = world.loaded_config.problems
-    if problems:
-        return HookRefusal(
-            f"the region of lane {lane!r} cannot be read: {problems[0]}",
-            "Stop and report this; a person has to fix dos.toml.",
-        )
-    name = world.config.canonical_lane(lane)
-    if name:
-        region = world.config.lane_region(name)
-        if region:
-            return region
-    return HookRefusal(
-        f"there is no lane {lane!r} in {world.workspace.config}", "Stop and report this."
-    )
 
 
 def _check_staged(lane: Lane, environment: Mapping[str, str]) -> HookRefusal | None:
@@ -219,11 +84,14 @@ def _check_updates(lane: Lane, updates: Sequence[Update], is_own_tree: bool) -> 
     branch = ""
     if lane.branch and is_own_tree:
         branch = f"refs/heads/{lane.branch}"
+    has_own_repository = is_own_tree and not lane.branch
     # In a shared tree HEAD may move only together with the branch.
     head_may_move = is_own_tree and (not branch or any(item.ref == branch for item in updates))
     for update in updates:
         if update.ref == "HEAD":
             refused = _check_head(lane, update, head_may_move)
+        elif has_own_repository:
+            refused = _check_own_ref(lane, update)
         elif update.ref == branch and not update.deletes:
             refused = _check_branch(lane, branch, update)
         else:
@@ -231,6 +99,13 @@ def _check_updates(lane: Lane, updates: Sequence[Update], is_own_tree: bool) -> 
         if refused:
             return refused
     return None
+
+
+def _check_own_ref(lane: Lane, update: Update) -> HookRefusal | None:
+    """Any ref of the lane's own repository may move; its branches, to commits of the lane."""
+    if update.deletes or not update.ref.startswith("refs/heads/"):
+        return None
+    return _check_commits(lane, update.new, _EXISTING_REFS)
 
 
 def _check_head(lane: Lane, update: Update, may_move: bool) -> HookRefusal | None:
@@ -264,18 +139,26 @@ def _check_commits(lane: Lane, new: str, known: Sequence[str]) -> HookRefusal | 
     if new.startswith("ref:"):
         # HEAD moves to a branch. A commit there would move that branch, and that is refused.
         return None
-    commits = lane.tree.run("rev-list", new, "--not", *known)
+    commits = lane.tree.run("rev-list", new, "--not", *known, *_users_commits(lane))
     if not commits:
         return None
     changed = _paths(lane.tree.run(*_DIFF_TREE, feed=commits))
     return _check_paths(lane, set(changed))
 
 
+def _users_commits(lane: Lane) -> list[str]:
+    """The commits of the user's branches, whose objects a lane's own repository can read."""
+    if lane.branch:
+        return []  # all lanes share that repository
+    names = ("refs/heads/", "refs/remotes/", "refs/dos/shared/heads/")
+    return lane.repository.run("for-each-ref", "--format=%(objectname)", *names).split()
+
+
 def _check_tag(lane: Lane, update: Update) -> HookRefusal | None:
-    """An agent may create tags on its own commits; it may not move or delete tags."""
+    """An agent of a shared tree may create tags on its own commits; none may move or delete any."""
     if _only_packs(lane, update):
         return None
-    if update.deletes or lane.tree.object_of(update.ref):
+    if not lane.branch or update.deletes or lane.tree.object_of(update.ref):
         return _forbidden_ref(lane, update.ref)
     commit = lane.tree.commit_of(update.new)
     if commit is None:
@@ -289,8 +172,8 @@ def _only_packs(lane: Lane, update: Update) -> bool:
     Git writes the packed file first and deletes the loose file of the ref then.
     """
     if not update.deletes:
-        return lane.tree.object_of(update.ref) == update.new
-    packed = _common_directory(lane.directory) / "packed-refs"
+        return lane.repository.object_of(update.ref) == update.new
+    packed = lane.common / "packed-refs"
     # A real deletion locks the packed file first.
     if not packed.exists() or packed.with_name("packed-refs.lock").exists():
         return False
@@ -341,32 +224,6 @@ def _where_to_commit(lane: Lane) -> str:
     if lane.branch:
         return f"Commit in {lane.tree.tree}, on {lane.branch!r}, and only there."
     return f"Commit in {lane.tree.tree}, on no branch (git switch --detach), and only there."
-
-
-def _git_directory(environment: Mapping[str, str]) -> Path:
-    """Git's files of the work tree that the hook runs in."""
-    return Path(os.path.realpath(environment.get("GIT_DIR") or ".git"))
-
-
-def _common_directory(directory: Path) -> Path:
-    """Git's files of the repository that a work tree belongs to."""
-    pointer = directory / "commondir"
-    try:
-        shared = pointer.read_text(encoding="utf-8", errors="surrogateescape").strip()
-    except FileNotFoundError:
-        return directory
-    return Path(os.path.realpath(directory / shared))
-
-
-def _leases(world: World) -> list[Lease] | None:
-    """The leases; None when the journal is not a local file, or cannot be read now."""
-    path = embedded_path(world.config.store.url, world.workspace.state)
-    if path is None or not path.exists():
-        return None
-    try:
-        return world.journal.leases()
-    except StoreFailed:
-        return None
 
 
 def _paths(text: str) -> list[str]:

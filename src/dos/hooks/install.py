@@ -187,6 +187,17 @@ def inspect_hooks(directory: Path) -> list[Hook]:
     return [_inspect_hook(directory / name) for name in HOOKS]
 
 
+def lane_hooks(workspace: Workspace) -> dict[str, bytes]:
+    """The hooks of a lane's own repository, by name; none where the gate is not installed here."""
+    try:
+        directory = find_directory(workspace).directory
+    except (BadInput, WorkspaceMissing):
+        return {}
+    if any(hook.state is not HookState.IN_PLACE for hook in inspect_hooks(directory)):
+        return {}
+    return {name: hook_text(name) for name in HOOKS}
+
+
 def install(directory: Path) -> list[Hook]:
     """Install all hooks of the gate, or none, and return their state.
 

@@ -1,8 +1,9 @@
 """Removes old events that later ones superseded, so that no state folded from the rest differs.
 
-Removable are the renewals of a lease except its newest, refusals, faults of hooks, and whole leases
-that have ended and belong to no run. Everything else is kept for ever, and so is the newest event
-of every stream, because the next version follows it.
+Removable are the renewals of a lease except its newest, refusals, faults of hooks, whole leases
+that have ended and belong to no run, and results of checks. Everything else is kept for ever, and
+so is the newest event of every stream, because the next version follows it; of the streams of
+checks nothing is: each tree has its own, and a result that is gone costs one more run.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +16,7 @@ from msgspec import Struct, json
 from dos.errors import BadInput
 from dos.journal import lease_state, streams
 from dos.journal.backend import Entry
-from dos.journal.events import fleet, lanes
+from dos.journal.events import fleet, lanes, runs
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import JournalPruned
 from dos.journal.events.reader import FactReader
@@ -29,7 +30,8 @@ FLOOR_MS = DAY_MS  # no younger event is ever removed
 KEYED_MS = 7 * DAY_MS  # a writer that retries with a key must find its first event
 BATCH = 5_000
 
-Transient = lanes.LeaseRefused | fleet.HookFault  # no state follows from them
+# No state follows from them.
+Transient = lanes.LeaseRefused | fleet.HookFault | runs.CommandChecked
 Handled = lease_state.Handled | Transient
 # Events of the silent kinds are kept.
 _reader: FactReader[Handled] = FactReader(
@@ -41,12 +43,11 @@ _reader: FactReader[Handled] = FactReader(
         unit_attempted iteration_committed run_stopped id_allocated journal_pruned limit_hit
         limit_probed limit_lifted units_screened run_parked landing_queued landing_deferred
         run_unparked agent_waiting agent_went_on pause_requested pause_ended halt_requested
-        spin_flagged decision_raised decision_answered plans_approved settings_approved
-        lane_cleared unit_cleared budget_warned budget_spent budget_promised baseline_started
-        baseline_checked work_committed fleet_found incident_found intent_declared extent_changed
-        step_claimed step_verified run_suspended resume_proposed run_resumed run_ended
-        halt_proposed ledger_line_unreadable receipt_issued test_witnessed line_imported
-        line_unreadable
+        spin_flagged decision_raised decision_answered plans_approved settings_approved lane_cleared
+        unit_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked
+        work_committed fleet_found incident_found intent_declared extent_changed step_claimed
+        step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
+        ledger_line_unreadable receipt_issued test_witnessed line_imported line_unreadable
     """,
 )
 Head = Callable[[str], int]
@@ -114,6 +115,8 @@ class Survey:
         if event.pos > self.through:
             return False
         fact = _reader.decode(event)
+        if isinstance(fact, runs.CommandChecked):
+            return self._is_replaceable(event)
         if fact is None or not self._is_free(event):
             return False
         match fact:
@@ -160,9 +163,11 @@ class Survey:
 
         One with a fence is kept, because the fence guards its stream.
         """
-        if event.fence is not None or not self.ages.is_old(event):
-            return False
-        return event.ver < self._newest_version(event.stream)
+        return self._is_replaceable(event) and event.ver < self._newest_version(event.stream)
+
+    def _is_replaceable(self, event: Event) -> bool:
+        """Whether an event is old, and guards no stream."""
+        return event.fence is None and self.ages.is_old(event)
 
     def _newest_version(self, stream: str) -> int:
         if stream not in self._heads:

@@ -51,6 +51,7 @@ decision = Family("decision")
 system = Family(FLEET)  # by system: its supervisors' events, each under the fence of its lease
 baseline = Family("baseline")  # by host
 witness = Family("witness")  # by commit
+check = Family("check")  # by the digest of a command, its tree and what else decides its result
 numbers = Family("ids")  # by scope
 imported = Family("import")  # by file
 supervisor = Family("supervisor")  # not a stream: the lock that gives a system one supervisor

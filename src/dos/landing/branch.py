@@ -19,7 +19,7 @@ from dos.fleet.effects import NotLanded
 from dos.git import commits
 from dos.git.fence import is_newest, verify_line
 from dos.git.repository import Writer
-from dos.landing.worktree import list_worktrees
+from dos.git.worktrees import list_worktrees
 from dos.text import slug
 from dos.units.unit import Landing
 
@@ -53,6 +53,8 @@ def move_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotL
         return NotLanded(reason=f"commit {landing.commit[:9]} no longer exists")
     tip = git.commit_of(f"refs/heads/{landing.branch}") or "nothing"
     if tip != landing.base:
+        if has_landed(git, landing):
+            return None  # git died after it had moved the branch, before it could say so
         _restore(git, landing)
         reason = f"{landing.branch!r} has moved to {tip[:9]}"
         return NotLanded(reason=reason, retryable=True, branch_moved=True)

@@ -1,44 +1,37 @@
-"""Works each lane in its own worktree; proven work lands on the target branch or a unit branch."""
+"""Works each lane in a repository of its own; proven work lands on the target or a unit branch."""
 
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 from msgspec import structs
 
-from dos import regions
-from dos.agents.io import environment
 from dos.config.schema import Config
-from dos.errors import Halted, MalformedObject, NotReady
+from dos.errors import MalformedObject
 from dos.fleet import effects
 from dos.fleet.effect import Performers, performs
 from dos.git.repository import Writer
-from dos.journal.events.limits import BaselineChecked
 from dos.landing import (
     branch,
     measure,
     provenance,
     rebase,
-    salvage_writer,
-    worktree,
-    worktree_files,
 )
 from dos.landing.checks import Checks
+from dos.landing.commit_checks import CommitChecks
+from dos.landing.gate import FindBaselineFault, LandingGate, UnitEffect
+from dos.landing.lane import salvage_writer
+from dos.landing.lanes import Lanes
 from dos.landing.target import Target
+from dos.landing.trees.check_cache import CheckCache
 from dos.lease import Lease
 from dos.receipts import receipt
 from dos.receipts.io import acceptance, draft
-from dos.text import join_some
 from dos.units.unit import Landing, Unit
 from dos.workspace import Workspace
 
-# The effects that judge the commits of a unit.
-UnitEffect = effects.MeasureWork | effects.PrepareLanding
-
 
 class IsolatedLanding:
-    """Performs the effects of preparing, measuring, saving and landing work, one worktree a lane.
+    """Performs the effects of preparing, measuring, saving and landing work, one tree a lane.
 
     `branch` names the branch to land on. `raise_if_lease_lost` and `raise_if_halted` guard the
     steps that nobody may take for a lost lease or a stopped run. `find_baseline_fault` tells how
@@ -57,8 +50,9 @@ class IsolatedLanding:
         checks: Checks,
         raise_if_lease_lost: Callable[[], None],
         raise_if_halted: Callable[[Lease], None],
-        find_baseline_fault: Callable[[str, str, Lease], BaselineChecked | None],
+        find_baseline_fault: FindBaselineFault,
         declared_units: Callable[[], Sequence[Unit]],
+        cache: CheckCache | None = None,
     ) -> None:
         self.workspace = workspace
         self.config = config
@@ -70,7 +64,25 @@ class IsolatedLanding:
         self.raise_if_lease_lost = raise_if_lease_lost
         self.raise_if_halted = raise_if_halted
         self.declared_units = declared_units
-        self.find_baseline_fault = find_baseline_fault
+        self.commit_checks = CommitChecks(workspace, config, git, checks, cache)
+        self.gate = LandingGate(
+            git,
+            checks,
+            self.commit_checks,
+            policy=config.landing,
+            workspace=workspace,
+            raise_if_halted=raise_if_halted,
+            find_baseline_fault=find_baseline_fault,
+        )
+        self.lanes = Lanes(
+            workspace,
+            config,
+            git,
+            target=target,
+            branch=branch,
+            checks=checks,
+            raise_if_lease_lost=raise_if_lease_lost,
+        )
 
     def performers(self) -> Performers:
         """Return the function that performs each effect."""
@@ -78,7 +90,7 @@ class IsolatedLanding:
             performs(effects.PrepareWorktree, self.prepare),
             performs(effects.MeasureWork, self.measure),
             performs(effects.SaveChanges, self.save_changes),
-            performs(effects.CommitChanges, self.commit_changes),
+            performs(effects.CommitChanges, self.lanes.commit_changes),
             performs(effects.SaveCommits, self.save_commits),
             performs(effects.PrepareLanding, self.prepare_landing),
             performs(effects.MoveBranch, self.move_branch),
@@ -91,84 +103,19 @@ class IsolatedLanding:
     def _lands_on_unit_branches(self) -> bool:
         return self.workers.landing == "branch"
 
-    # The worktree
+    # The lane; a shared tree has none
 
     def prepare(self, effect: effects.PrepareWorktree) -> effects.Worktree:
-        """Return a clean worktree at the target's head, set up for work; NotReady if it cannot be.
+        return self.lanes.prepare(effect)
 
-        A setup that fails leaves the tree clean: what it wrote is nobody's work.
-        """
-        target = self.branch()
-        made = worktree.prepare(
-            self.git,
-            self.workspace.state,
-            lane=effect.lane,
-            run_id=effect.run_id,
-            target=target,
-            worktrees=self.workspace.worktrees,
-            base=self.target.newest(target),
-        )
-        inside = Writer(Path(made.path))
-        problem = self._check_out_submodules(inside)
-        if not made.ready:
-            self._run_setup(inside, made, effect.lease)
-            if problem:
-                # The user's setup may know better where to get the submodules.
-                problem = self._check_out_submodules(inside)
-        if problem:
-            hint = f"Try: git -C {self.git.tree} submodule update --init --recursive"
-            raise NotReady(f"{problem}. {hint}", hint=hint)
-        if not made.ready:
-            made = self._mark_ready(inside, made)
-        if not self._lands_on_unit_branches:
-            # Landings on one branch take turns; unit branches need no queue.
-            made = structs.replace(made, queue=target)
-        return self._with_saved_work(effect, made)
+    def snapshot(self, worktree: effects.Worktree) -> object:
+        return self.lanes.snapshot(worktree)
 
-    def _run_setup(self, inside: Writer, made: effects.Worktree, lease: Lease) -> None:
-        seconds = self.workers.setup_seconds
-        try:
-            setup = self.checks.run(inside.tree, self.workers.setup, lease, seconds)
-        except Halted:
-            worktree.clear(inside, made.base)
-            raise
-        if setup.passed is False:
-            # A setup that took long may have outlived the lease, and the tree with it.
-            self.raise_if_lease_lost()
-            worktree.clear(inside, made.base)
-            raise NotReady(
-                f"the setup command failed: {setup.detail}", hint="[workers] setup in dos.toml"
-            )
+    def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
+        return self.lanes.save_changes(effect)
 
-    def _mark_ready(self, inside: Writer, made: effects.Worktree) -> effects.Worktree:
-        visible = worktree.mark_ready(inside)
-        if not visible:
-            return made
-        warning = (
-            "the setup writes files that .gitignore does not name, so it runs before each unit: "
-            f"{join_some(visible)}"
-        )
-        return structs.replace(
-            made, missing_files="; ".join(filter(None, (made.missing_files, warning)))
-        )
-
-    def _check_out_submodules(self, inside: Writer) -> str:
-        git_folder = self.workspace.common or self.workspace.state
-        return worktree_files.check_out_submodules(inside, git_folder / "modules")
-
-    def _with_saved_work(
-        self, effect: effects.PrepareWorktree, made: effects.Worktree
-    ) -> effects.Worktree:
-        """Lay the saved changes of the last attempt out in the tree, where they still fit."""
-        if not effect.saved_commit:
-            return made
-        is_inside = partial(regions.lane_holds, effect.lease.region, root=self.workspace.prefix)
-        inside = Writer(Path(made.path))
-        if salvage_writer.lay_out_saved(
-            inside, effect.saved_commit, base=made.base, is_inside=is_inside
-        ):
-            return structs.replace(made, resumed=effect.saved_commit)
-        return made
+    def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
+        return self.lanes.save_commits(effect)
 
     # Measuring
 
@@ -178,8 +125,17 @@ class IsolatedLanding:
         Raises Halted when a person has stopped the run.
         """
         self.raise_if_halted(effect.lease)
+        refused = self.lanes.refusal(effect.worktree)
+        if refused:
+            return measure.nothing_measured(effect.worktree.base, refused)
+        head = self.lanes.delivered_head(effect.worktree)
+        problem = self._history_problem(effect.worktree.base, head)
+        if problem:
+            return measure.nothing_measured(head, problem)
         measured = measure.measure(
-            effect.worktree,
+            self.git,
+            effect.worktree.base,
+            head,
             effect.lease,
             self._acceptance_check(effect),
             self.workspace.prefix,
@@ -187,27 +143,44 @@ class IsolatedLanding:
         )
         is_only_unnamed = measured.why_not_shipped == measure.unnamed_reason(effect.unit)
         if measured.accepted and is_only_unnamed:
-            return self._with_unit_trailer(effect, measured)
-        return measured
+            measured = self._with_unit_trailer(effect, measured)
+        return self._judged_by_base(effect, measured)
+
+    def _history_problem(self, base: str, head: str) -> str:
+        return measure.history_problem(self.git, base, head)
+
+    def _judged_by_base(
+        self, effect: effects.MeasureWork, measured: effects.Measurement
+    ) -> effects.Measurement:
+        """Ask for the evidence that a landing asks for, also of the acceptance command on the base.
+
+        Here, because landings take turns and this need not.
+        """
+        is_refused = measured.accepted is False or measured.strays or measured.why_not_shipped
+        if is_refused or not measured.changed_paths:
+            return measured
+        base = effect.worktree.base
+        before = self.gate.result_before(effect, base, measured.acceptance_run)
+        refusal = self.gate.why_not_told_apart(effect, before, base=base, head=measured.head)
+        return structs.replace(measured, why_not_shipped=refusal)
 
     def _with_unit_trailer(
         self, effect: effects.MeasureWork, measured: effects.Measurement
     ) -> effects.Measurement:
         """Add the unit's trailer to accepted work in the lane, instead of discarding the work."""
-        inside = Writer(Path(effect.worktree.path))
         base = effect.worktree.base
         if measured.head not in self.unit_commits(effect, base, measured.head):
             return measured
         if self._other_units_named(effect, base, measured.head):
             return measured
         try:
-            head = salvage_writer.add_unit_trailer(inside, measured.head, effect.unit)
+            head = salvage_writer.add_unit_trailer(self.git, measured.head, effect.unit)
         except MalformedObject:  # git accepts no new commit with the headers of this one
             return measured
         if self._why_not_shipped(effect, base, head):
             return measured
-        worktree.clear(inside, head)
-        commits = inside.commits_between(base, head)
+        self.lanes.replace_delivered_head(effect.worktree, head)
+        commits = self.git.commits_between(base, head)
         return structs.replace(measured, head=head, commits=commits, why_not_shipped="")
 
     def _why_not_shipped(self, effect: UnitEffect, base: str, head: str) -> str:
@@ -229,51 +202,18 @@ class IsolatedLanding:
 
     def unit_commits(self, effect: UnitEffect, base: str, head: str) -> list[str]:
         """Return the commits made for the unit: those that the target does not hold by now."""
-        inside = Writer(Path(effect.worktree.path))
         landed = self.target.ref(effect.worktree.target)
-        if inside.commit_of(landed):
-            return inside.commits_between(base, head, landed)
-        return inside.commits_between(base, head)
+        if self.git.commit_of(landed):
+            return self.git.commits_between(base, head, landed)
+        return self.git.commits_between(base, head)
 
     def _acceptance_check(self, effect: effects.MeasureWork) -> acceptance.AcceptanceCheck:
-        command = self.checks.acceptance(effect.unit)
-        return partial(self.checks.run, command=command, lease=effect.lease)
-
-    # Saving
-
-    def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
-        """Save uncommitted changes to a ref and clear the tree to its head."""
-        inside = Writer(Path(effect.worktree.path))
-        return worktree.save_changes(
-            inside,
-            self.workspace.state,
-            run_id=effect.run_id,
-            why="left by the agent",
+        return partial(
+            self.commit_checks.run,
+            command=self.checks.acceptance(effect.unit),
+            lease=effect.lease,
             base=effect.worktree.base,
         )
-
-    def commit_changes(self, effect: effects.CommitChanges) -> str:
-        """Commit saved changes for the unit; empty where no acceptance command could judge them."""
-        inside = Writer(Path(effect.worktree.path))
-        saved = effect.saved.commit
-        strays = measure.paths_outside_lane(
-            inside, effect.worktree.base, saved, effect.lease, self.workspace.prefix
-        )
-        if strays or not self.checks.acceptance(effect.unit):
-            return ""
-        identity = environment.git_identity(os.environ, self.workspace.root)
-        return salvage_writer.commit_saved(inside, saved, effect.unit, identity)
-
-    def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
-        """Save commits that did not land to a ref; what acceptance and tests wrote is cleared."""
-        inside = Writer(Path(effect.worktree.path))
-        worktree.clear(inside, "HEAD")
-        if effect.committed_by_dos and inside.commit_of("HEAD") == effect.committed_by_dos:
-            # dos made this commit of files that a ref holds already.
-            worktree.clear(inside, effect.worktree.base)
-            return []
-        landed = inside.commit_of(self.target.ref(effect.worktree.target)) or effect.worktree.base
-        return worktree.save_commits(inside, run_id=effect.run_id, why="did not land", base=landed)
 
     # Landing
 
@@ -284,25 +224,38 @@ class IsolatedLanding:
         """
         newest = self.target.newest(effect.worktree.target)
         head = self._with_provenance(effect)
-        ready = rebase.prepare_landing(effect.unit.name, effect.worktree, head, newest=newest)
+        self.lanes.replace_delivered_head(effect.worktree, head)
+        ready = self._rebased(effect, head, newest)
         if isinstance(ready, effects.NotLanded):
             return ready
-        inside = Writer(Path(effect.worktree.path))
+        self.lanes.replace_delivered_head(effect.worktree, ready.commit)
         strays = measure.paths_outside_lane(
-            inside, ready.base, ready.commit, effect.lease, self.workspace.prefix
+            self.git, ready.base, ready.commit, effect.lease, self.workspace.prefix
         )
         if strays:
             return effects.NotLanded(
                 reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside the lane"
             )
-        submodule = worktree.unpublished_submodule(inside, ready.base, ready.commit)
+        submodule = self.commit_checks.unpublished_submodule(ready.base, ready.commit)
         if submodule:
             return effects.NotLanded(
                 reason=f"no remote of the submodule {submodule} has its commit; push it first"
             )
         if self._lands_on_unit_branches:
             ready = branch.on_unit_branch(effect.lease.lane, ready)
-        return self.run_gate(effect, ready, inside)
+        return self.run_gate(effect, ready)
+
+    def _rebased(
+        self, effect: effects.PrepareLanding, head: str, newest: str | None
+    ) -> Landing | effects.NotLanded:
+        return rebase.prepare_landing(
+            self.git,
+            self.commit_checks.trees,
+            effect.unit.name,
+            effect.worktree,
+            head,
+            newest=newest,
+        )
 
     def _with_provenance(self, effect: effects.PrepareLanding) -> str:
         """Return the measured head with trailers that name the agent, the model and the run.
@@ -311,54 +264,18 @@ class IsolatedLanding:
         """
         if effect.provenance is None:
             return effect.head
-        inside = Writer(Path(effect.worktree.path))
         commits = self.unit_commits(effect, effect.worktree.base, effect.head)
-        head = provenance.add_provenance(inside, effect.head, commits, effect.provenance)
+        head = provenance.add_provenance(self.git, effect.head, commits, effect.provenance)
         if self._why_not_shipped(effect, effect.worktree.base, head):
             return effect.head
         return head
 
     def run_gate(
-        self, effect: effects.PrepareLanding, ready: Landing, inside: Writer
+        self, effect: effects.PrepareLanding, ready: Landing
     ) -> Landing | effects.NotLanded:
         """Run the tests on the commit to land, and return the landing with its drafted receipt."""
-        was_rebased = ready.base != effect.worktree.base
-        command = self.checks.landing_command(effect.unit, rerun_acceptance=was_rebased)
-        gate = self.checks.run(inside.tree, command, effect.lease)
-        if gate.passed is False:
-            return self._tests_failed(effect, ready, gate.detail)
-        if was_rebased:
-            reason = self._why_not_shipped(effect, ready.base, ready.commit)
-            if reason:
-                return effects.NotLanded(
-                    reason=f"on top of {ready.branch!r} git does not show it: {reason}"
-                )
-        self.raise_if_halted(effect.lease)  # the last moment to stop a landing
-        # After a rebase, the gate has run the acceptance command again.
-        accepted = None if was_rebased else effect.acceptance_run
-        drafted = draft.draft_receipt(
-            inside,
-            ready,
-            lane=effect.lease.region,
-            region_root=self.workspace.prefix,
-            runs=[run for run in (accepted, gate.run) if run],
-            declared=self.checks.declared_commands(effect.unit),
-        )
-        return structs.replace(ready, receipt=drafted)
-
-    def _tests_failed(
-        self, effect: effects.PrepareLanding, ready: Landing, detail: str
-    ) -> effects.NotLanded:
-        """Refuse the landing, and tell apart work that is red from a branch that was red before."""
-        reason = f"the tests fail on top of {ready.branch!r}: {detail}"
-        fault = self.find_baseline_fault(ready.base, effect.worktree.target, effect.lease)
-        if fault is None:
-            return effects.NotLanded(reason=reason)
-        return effects.NotLanded(
-            reason=f"{reason}; they fail on it without this work too",
-            baseline_failure=fault,
-            landing=ready,
-        )
+        commits = self.unit_commits(effect, ready.base, ready.commit)
+        return self.gate.judge(effect, ready, commits, partial(self._why_not_shipped, effect))
 
     def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:
         """Move the target branch or the unit's branch to the landing, under the lease's fence."""

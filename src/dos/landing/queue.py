@@ -29,8 +29,8 @@ _reader: FactReader[Handled] = FactReader(
     Handled,
     silent="""
         lease_granted lease_renewed lease_refused spawn_intended worker_spawned worker_reaped
-        lane_failed drain_requested fleet_started fleet_stopped decision_forced run_minted
-        run_begun unit_claimed unit_taken work_salvaged agent_started agent_ended work_measured
+        lane_failed drain_requested fleet_started fleet_stopped decision_forced run_minted run_begun
+        unit_claimed unit_taken work_salvaged agent_started agent_ended work_measured
         landing_intended unit_attempted iteration_committed run_stopped id_allocated journal_pruned
         limit_hit limit_probed limit_lifted units_screened run_parked run_unparked agent_waiting
         agent_went_on pause_requested pause_ended halt_requested spin_flagged decision_raised
@@ -38,7 +38,7 @@ _reader: FactReader[Handled] = FactReader(
         budget_spent budget_promised baseline_started baseline_checked work_committed fleet_found
         incident_found intent_declared extent_changed step_claimed step_verified run_suspended
         resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault
-        receipt_issued test_witnessed line_imported line_unreadable
+        receipt_issued test_witnessed command_checked line_imported line_unreadable
     """,
 )
 QUEUE_SECONDS = 0.05  # to pause for each landing ahead but the first

@@ -1,11 +1,10 @@
 """Rebases measured work onto the target branch, and describes the conflict if it fails."""
 
-from pathlib import Path
-
 from dos.errors import GitUnanswered
 from dos.fleet.effects import NotLanded, Worktree
-from dos.git.repository import AS_DOS, Writer
-from dos.landing.worktree import clear
+from dos.git.repository import AS_DOS, Reader, Writer
+from dos.landing.trees.check_tree import CheckTree
+from dos.landing.trees.check_trees import CheckTrees
 from dos.text import join_some, plural, printable_path, replace_undecodable
 from dos.units.unit import Landing
 
@@ -28,31 +27,38 @@ _HEADERS = ("index ", "mode ", "--- ", "+++ ", "new file mode ", "deleted file m
 
 
 def prepare_landing(
-    unit: str, worktree: Worktree, head: str, *, newest: str | None = ""
+    git: Reader,
+    trees: CheckTrees,
+    unit: str,
+    worktree: Worktree,
+    head: str,
+    *,
+    newest: str | None = "",
 ) -> Landing | NotLanded:
     """Return the commit to land: the measured head, rebased if the target branch has moved.
 
     `newest` is the target's commit where the target is a remote branch; the default means the
-    branch of this repository, and None that the branch is gone. The worktree is left at the
-    returned commit, or at `head` if the rebase fails.
+    branch of this repository, and None that the branch is gone. The rebase is done in a check
+    tree, so no agent's files or settings take part in it.
     """
-    inside = Writer(Path(worktree.path))
     target = newest
     if newest == "":
-        target = inside.commit_of(f"refs/heads/{worktree.target}")
+        target = git.commit_of(f"refs/heads/{worktree.target}")
     if target is None:
         return NotLanded(reason=f"the target branch {worktree.target!r} no longer exists")
-    clear(inside, head)
+    new = head
     if target != worktree.base:
-        refused = _rebase(inside, worktree, target, head)
-        if refused:
-            return refused
-    new = inside.run("rev-parse", "HEAD").strip()
+        with trees.without_setup(head) as tree:
+            refused = _rebase(tree, worktree, target, head)
+            if refused:
+                return refused
+            new = tree.git.run("rev-parse", "HEAD").strip()
     return Landing(unit=unit, branch=worktree.target, base=target, commit=new)
 
 
-def _rebase(inside: Writer, worktree: Worktree, target: str, head: str) -> NotLanded | None:
-    """Rebase onto `target`; None on success, else the tree is back at `head`."""
+def _rebase(tree: CheckTree, worktree: Worktree, target: str, head: str) -> NotLanded | None:
+    """Rebase the head onto `target`; None on success, else why it cannot be."""
+    inside = tree.git
     for tries_left in reversed(range(REBASE_TRIES)):
         try:
             done = inside.attempt(
@@ -61,14 +67,12 @@ def _rebase(inside: Writer, worktree: Worktree, target: str, head: str) -> NotLa
             break
         except GitUnanswered as error:
             # It is unknown how far the rebase came, so start over from the measured head.
-            clear(inside, head)
+            tree.move(head)
             if not tries_left:
                 return NotLanded(reason=error.message, retryable=True)
     if done.returncode == 0:
         return None
     conflict = describe_conflict(inside)
-    inside.attempt("rebase", "--abort")
-    inside.run("checkout", "--quiet", "--force", "--detach", head)
     summary = f"it cannot be rebased onto {worktree.target!r}, which has moved to {target[:9]}"
     detail = conflict or _last_line(done.stderr)
     return NotLanded(reason=f"{summary}: {detail}", conflict=bool(conflict))

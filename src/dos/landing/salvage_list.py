@@ -1,8 +1,8 @@
 """Lists, finds, applies and deletes saved work that did not land, for the verbs of `dos salvage`.
 
 Saved work is a commit on a ref below `refs/dos/salvage/`, or a folder that git could not hold.
-`landing/salvage_writer.py` saves it. Work is identified by its ref; the numbers that people type
-count from the oldest.
+`landing/lane/salvage_writer.py` saves it. Work is identified by its ref; the numbers that people
+type count from the oldest.
 """
 
 import os
@@ -150,7 +150,10 @@ def _recorded(happened: Iterable[Event]) -> dict[str, _Record]:
             claimed[fact.run_id] = fact.unit
         else:
             unit = "" if fact.earlier else claimed.get(fact.run_id, "")
-            records[fact.ref] = _Record(event.at_ms, fact, unit)
+            # Work that is saved once more keeps its ref, and the time when it was saved first.
+            known = records.get(fact.ref)
+            if known is None or known.fact.commit != fact.commit:
+                records[fact.ref] = _Record(event.at_ms, fact, unit)
     return records
 
 

@@ -12,7 +12,8 @@ from dos.fleet import effects
 from dos.fleet.effects import Measurement, NotLanded, Worktree
 from dos.git.repository import Writer
 from dos.landing.branch import check_fence, has_landed, unfinished_operation
-from dos.landing.isolated import IsolatedLanding, UnitEffect
+from dos.landing.gate import UnitEffect
+from dos.landing.isolated import IsolatedLanding
 from dos.landing.measure import ShippedCheck, history_problem, paths_outside_lane
 from dos.lease import Lease
 from dos.receipts.io.acceptance import AcceptanceCheck, AcceptanceResult
@@ -88,8 +89,8 @@ def measure(
     """Measure the unit's own commits on the shared branch.
 
     Commits that are refused stay on the branch, and the detail says which: dos resets nothing
-    here. The run of the acceptance command is kept only if it ran on the last commit alone, since
-    changes of others beside it would be judged with it.
+    here. The acceptance command runs on the last of them, in a check tree: uncommitted changes in
+    the work tree are not judged with it.
     """
     tree = Writer(Path(worktree.path))
     head = tree.run("rev-parse", "HEAD").strip()
@@ -101,8 +102,7 @@ def measure(
     found = find_unit_commits(tree, worktree.base, head, unit, lease, prefix)
     result = AcceptanceResult()
     if found.paths and not found.strays:
-        result = accept(tree.tree)
-    is_exact = [tree.commit_of("HEAD")] == found.mine[-1:] and not tree.dirty_paths()
+        result = accept(found.mine[-1])
     failed = result.passed is False or bool(found.strays)
     unproven = ""
     if shipped_check and found.paths and not failed:
@@ -118,7 +118,7 @@ def measure(
         accepted=result.passed,
         detail=_joined(result.detail, unlanded),
         why_not_shipped=_joined(unproven, unlanded) if unproven else "",
-        acceptance_run=result.run if is_exact else None,
+        acceptance_run=result.run,
     )
 
 
@@ -212,9 +212,13 @@ class SharedTreeLanding(IsolatedLanding):
     def prepare(self, effect: effects.PrepareWorktree) -> effects.Worktree:
         return prepare(self.git, effect.lease, target=self.branch(), prefix=self.workspace.prefix)
 
+    def snapshot(self, worktree: effects.Worktree) -> object:
+        tree = Writer(Path(worktree.path))
+        return tree.commit_of("HEAD"), tuple(tree.dirty_paths())
+
     def measure(self, effect: effects.MeasureWork) -> effects.Measurement:
         self.raise_if_halted(effect.lease)
-        return measure(
+        measured = measure(
             effect.worktree,
             effect.unit.name,
             effect.lease,
@@ -222,6 +226,7 @@ class SharedTreeLanding(IsolatedLanding):
             self.workspace.prefix,
             shipped_check=partial(self._why_not_shipped, effect, effect.worktree.base),
         )
+        return self._judged_by_base(effect, measured)
 
     def unit_commits(self, effect: UnitEffect, base: str, head: str) -> list[str]:
         tree = Writer(Path(effect.worktree.path))
@@ -247,7 +252,7 @@ class SharedTreeLanding(IsolatedLanding):
         if isinstance(ready, effects.NotLanded):
             return ready
         tree = Writer(Path(effect.worktree.path))
-        tested = self.run_gate(effect, ready, tree)
+        tested = self.run_gate(effect, ready)
         if isinstance(tested, effects.NotLanded):
             return tested
         strays = paths_outside_lane(tree, ready.base, ready.commit, effect.lease, prefix)

@@ -20,10 +20,12 @@ from typing import IO, NoReturn
 
 from msgspec import Struct
 
-from dos.agents.adapter import LAUNCH_FAILED
 from dos.machine.process import child_environment
+from dos.sandbox.io.start import END_ALL, launch_command
+from dos.sandbox.walls import Walls
 
 GRACE_SECONDS = 5.0  # between SIGTERM and SIGKILL
+KEEPER_SECONDS = 10.0  # for the keeper to kill what is left
 LINGER_SECONDS = 1.0  # for what is still in the pipe when the program has ended
 LINES_KEPT = 20_000
 LONGEST_LINE = 1_000_000
@@ -31,25 +33,6 @@ OLDER = ".older"  # in the name of the older half of a log
 LARGEST_LOG = 64_000_000  # both halves together
 SHORTEST_POLL_SECONDS = 0.05
 LONGEST_POLL_SECONDS = 0.5
-
-# This small program starts the real one, so that the real one dies with this process. A function
-# between fork and exec could do that too, but may hang in a process with threads. Signals get
-# their default meaning back: Python ignores SIGPIPE, nohup and a shell's & ignore others, and a
-# test must not depend on how the fleet was started.
-_LAUNCHER = f"""
-import ctypes, os, signal, sys
-if sys.platform == "linux":
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-if os.getppid() != int(sys.argv[1]):
-    sys.exit({LAUNCH_FAILED})
-for number in (signal.SIGPIPE, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
-    signal.signal(number, signal.SIG_DFL)
-try:
-    os.execvp(sys.argv[2], sys.argv[2:])
-except OSError as error:
-    sys.stderr.write(f"{{sys.argv[2]}}: {{error.strerror}}\\n")
-    sys.exit({LAUNCH_FAILED})
-"""
 
 
 class EndedBy(StrEnum):
@@ -97,6 +80,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     idle_seconds: float = float("inf")  # with output, but without a change of `snapshot`
     should_stop: Callable[[], bool] = never_stop
     snapshot: Callable[[], object] = no_snapshot  # what the program is expected to change
+    snapshot_seconds: float = float("inf")  # take one this often, also without an idle limit
 
 
 class Output(Struct, frozen=True, kw_only=True):
@@ -127,6 +111,36 @@ def _raise_exit(number: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
 
 
+def start(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    environment: dict[str, str],
+    stdin: IO[bytes] | int,
+    stdout: IO[bytes] | int,
+    stderr: IO[bytes] | int,
+    walls: Walls | None = None,
+) -> "subprocess.Popen[bytes]":
+    """Start a program in a session of its own; `end` ends it.
+
+    The three streams are files, or constants of `subprocess`. Every program of an agent or of a
+    lane starts here, with `walls` that say what it may touch. On Linux the process is the program's
+    keeper: all that the program started ends with it or with this process, whichever is first.
+    Elsewhere it is the program.
+    """
+    with launch_command(argv, walls) as (command, descriptors):
+        return subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=child_environment(environment, cwd),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=descriptors,
+            start_new_session=True,
+        )
+
+
 def run(
     argv: Sequence[str],
     *,
@@ -135,10 +149,13 @@ def run(
     limits: Limits,
     stdin_text: str = "",
     output: Output = Output(),
+    walls: Walls | None = None,
 ) -> ProcessResult:
     """Run a program until it ends or a limit ends it, and return how it ended.
 
-    A program that does not exist ends with `LAUNCH_FAILED`. Processes of its group end with it.
+    A program that does not exist ends with `LAUNCH_FAILED`. On Linux all that it started ends with
+    it or with this process, whichever is first; elsewhere the processes of its group do. Where its
+    walls refuse a start, or one of them cannot be put up, it ends with `LAUNCH_FAILED` too.
     Raises OSError when the log cannot be opened; then nothing is started.
     """
     began = time.monotonic()
@@ -147,21 +164,21 @@ def run(
         if output.log:
             log = _Log(output.log)
             opened.callback(log.close)
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid()), *argv],
+        process = start(
+            argv,
             cwd=cwd,
-            env=child_environment(environment, cwd),
+            environment=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            start_new_session=True,
+            walls=walls,
         )
         opened.pop_all()  # from now on the reader closes the log
     reader = _OutputReader(process, stdin_text, log, output.on_line)
     try:
         ended_by = _wait(process, reader, limits)
     finally:
-        _end(process)
+        end(process)
         reader.finish()
     return ProcessResult(
         exit_code=process.returncode,
@@ -204,6 +221,7 @@ class _ChangeWatch:
 
     def __init__(self, now: float, limits: Limits) -> None:
         self._seconds = limits.idle_seconds
+        self._pause = min(limits.idle_seconds / 8, limits.snapshot_seconds)
         self._snapshot = limits.snapshot
         self._checked_at = now
         self._changed_at = now
@@ -211,7 +229,7 @@ class _ChangeWatch:
 
     def is_overdue(self, now: float) -> bool:
         """Whether the snapshot has not changed for the whole limit."""
-        if now - self._checked_at < self._seconds / 8:
+        if now - self._checked_at < self._pause:
             return False
         self._checked_at = now
         snapshot = self._snapshot()
@@ -348,16 +366,27 @@ def _feed(pipe: IO[bytes], text: bytes) -> None:
         pass  # it does not read its input; its exit code will tell more
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End the program and its group. `agents.io.orphans` finds what has left the group."""
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """End a program that `start` started and, on Linux, whatever it started itself.
+
+    There its keeper passes SIGTERM on, and kills everything below it before it ends itself.
+    Elsewhere the program's group is ended.
+    """
     if process.poll() is None:
         _signal_group(process.pid, signal.SIGTERM)
-        try:
-            process.wait(timeout=GRACE_SECONDS)
-        except subprocess.TimeoutExpired:
-            pass
+        _wait_at_most(process, GRACE_SECONDS)
+    if process.poll() is None and sys.platform == "linux":
+        process.send_signal(END_ALL)
+        _wait_at_most(process, KEEPER_SECONDS)
     _signal_group(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def _wait_at_most(process: "subprocess.Popen[bytes]", seconds: float) -> None:
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        pass
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

@@ -9,7 +9,7 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -26,6 +26,7 @@ _NETWORK = frozenset({
     "fuse.moosefs", "fuse.rclone", "fuse.s3fs", "fuse.smbnetfs", "fuse.sshfs",
 })  # fmt: skip
 
+MOST_ARGUMENTS = 1_000  # paths for one `rm`
 POLLING = Backoff((0.005,))  # in seconds
 _ESCAPE = re.compile(r"\\([0-7]{3})")  # how mountinfo writes blanks
 
@@ -112,6 +113,51 @@ def lock_file(
                 return False
         failures += 1
         time.sleep(pauses.delay(failures))
+
+
+def move(source: Path, target: Path) -> None:
+    """Move a file, a folder or a link as it is, also to another file system; raises OSError.
+
+    Between file systems `mv` copies: it follows no link, opens no pipe, and takes any depth.
+    """
+    import errno
+    import subprocess
+
+    try:
+        source.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        done = subprocess.run(["mv", "--", str(source), str(target)], capture_output=True)
+        if done.returncode != 0:
+            raise OSError(error.errno, done.stderr.decode("utf-8", "replace").strip()) from error
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a file, a link or a folder with all that is in it; see `remove_trees`."""
+    remove_trees([path])
+
+
+def remove_trees(paths: Iterable[Path]) -> None:
+    """Remove files, links and folders with all that is in them; those that are not there are fine.
+
+    By `rm`, because a program can nest folders deeper than Python can recurse. What a program made
+    unreadable is made readable first. Raises OSError if something cannot be removed, such as a
+    file that was made immutable.
+    """
+    import subprocess
+
+    remaining = list(paths)
+    while remaining:
+        some = remaining[:MOST_ARGUMENTS]
+        done = subprocess.run(["rm", "-rf", "--", *some], stderr=subprocess.PIPE)
+        if done.returncode != 0:
+            folders = [path for path in some if not path.is_symlink()]
+            subprocess.run(["chmod", "-R", "u+rwX", "--", *folders], stderr=subprocess.DEVNULL)
+            done = subprocess.run(["rm", "-rf", "--", *some], stderr=subprocess.PIPE)
+        if done.returncode != 0:
+            raise OSError(done.stderr.decode("utf-8", "replace").strip().split("\n")[-1])
+        remaining = remaining[MOST_ARGUMENTS:]
 
 
 def gives_up_after(seconds: float) -> Callable[[], bool]:

@@ -20,6 +20,7 @@ from dos.times import SystemClock
 if TYPE_CHECKING:
     import psutil
 
+HIDDEN_NAME = "dos-"  # begins the name of a process whose memory is hidden
 MOST_WALKS = 100  # a walk to the first ancestor starts again when a process on the way ends
 
 
@@ -43,6 +44,27 @@ def child_environment(environment: Mapping[str, str], directory: Path) -> dict[s
     """
     kept = {name: value for name, value in environment.items() if name != "OLDPWD"}
     return kept | {"PWD": str(directory.resolve())}
+
+
+def hide_memory(state: Path) -> None:
+    """Close the environment and the memory of this process to other processes of its user.
+
+    On Linux /proc offers both to every process of the same user, agents included. Afterwards its
+    working directory cannot be read either, so the process gets a name by which `dos_processes`
+    knows its workspace. For the main thread, whose name is that of the process.
+    """
+    if sys.platform == "linux":
+        from dos.sandbox.io.launcher.kernel import forbid_reading_memory, name_process
+
+        name_process(_process_name(state))
+        forbid_reading_memory()
+
+
+def _process_name(state: Path) -> str:
+    """The name of a hidden process of a workspace; a name has at most 15 bytes."""
+    from hashlib import sha256  # most verbs never look for hidden processes
+
+    return f"{HIDDEN_NAME}{sha256(os.fsencode(state)).hexdigest()[:11]}"
 
 
 def system() -> str:
@@ -237,13 +259,23 @@ def _dos_process(process: "psutil.Process", state: Path) -> DosProcess | None:
         words = dos_arguments(process.cmdline())
         if words is None or process.status() == psutil.STATUS_ZOMBIE:
             return None
-        if not belongs_to_workspace(process.cwd(), words, state):
+        if not _is_of_workspace(process, words, state):
             return None
         identity = identify(process.pid)
         if identity is None:
             return None
         stopped = process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
         return DosProcess(identity=identity, arguments=tuple(words), stopped=stopped)
+
+
+def _is_of_workspace(process: "psutil.Process", words: Sequence[str], state: Path) -> bool:
+    """Whether a process works for the workspace, by its directory; a hidden one by its name."""
+    import psutil
+
+    try:
+        return belongs_to_workspace(process.cwd(), words, state)
+    except psutil.AccessDenied:
+        return process.name() == _process_name(state)
 
 
 def dos_arguments(command: Sequence[str]) -> list[str] | None:

@@ -9,6 +9,7 @@ from msgspec import ValidationError, convert, structs
 
 from dos.choices import ChoiceName
 from dos.questions import subject
+from dos.questions.changed_tests import TestsChanged
 from dos.questions.documents import PlanChanged, SettingsChanged
 from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
 from dos.questions.question import Choice, Question, Record, question_id
@@ -95,6 +96,7 @@ AnyQuestion = (
     | UnitsFailed
     | LandingConflict
     | LandingBlocked
+    | TestsChanged
     | UnitUndone
     | UnitHeld
     | Incident
@@ -118,6 +120,7 @@ _BY_ABOUT: Mapping[str, type[AnyQuestion]] = {
         LaneStopped,
         LandingConflict,
         LandingBlocked,
+        TestsChanged,
         UnitUndone,
         UnitHeld,
         Incident,

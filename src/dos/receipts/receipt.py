@@ -20,7 +20,9 @@ from msgspec import Struct, ValidationError, convert, structs, to_builtins
 from dos.errors import BadInput
 from dos.text import quote
 
-SCHEMA = "dos.receipt@2"
+SCHEMA = "dos.receipt@3"
+SECOND_SCHEMA = "dos.receipt@2"  # without what the command said on the base, and who did the work
+SCHEMAS = (SCHEMA, SECOND_SCHEMA)  # that this version reads
 RELEASED_SCHEMA = "dos.attest/receipt@1"
 LARGEST_BYTES = 1_000_000
 NAMESPACE = "dos-receipt"  # of signatures that ssh-keygen makes
@@ -76,6 +78,18 @@ class Receipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     output_digest: str
     started: str
     ended: str
+    # What the same command said on the commit below the work; empty where it was not run there.
+    base_tree: str
+    base_exit_code: int | None  # None also for a command that did not end in time
+    base_output_digest: str
+    tells_apart: bool  # it failed on the base and passed on the commit
+    prior_tests: bool  # by tests that were there before: the work changed none
+    red_tests: tuple[str, ...]  # those that the command names
+    setup_digest: str  # of the setup command and the lock files
+    sandbox: str  # what kept the command from the rest of the system
+    agent: str  # who did the work
+    model: str
+    agent_version: str
     runner: str  # the host that ran the check
     nonce: str
     expires: str  # empty: never
@@ -89,6 +103,13 @@ class Receipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     algorithm: str
     key_id: str
     signature: str
+
+
+# The fields that the second schema did not have.
+_NEW_FIELDS = (
+    "base_tree", "base_exit_code", "base_output_digest", "tells_apart", "prior_tests", "red_tests",
+    "setup_digest", "sandbox", "agent", "model", "agent_version",
+)  # fmt: skip
 
 
 class CommandRun(Struct, frozen=True, kw_only=True):
@@ -137,12 +158,21 @@ def validated(receipt: Receipt) -> Receipt:
 
 def canonical_bytes(receipt: Receipt) -> bytes:
     """Return the receipt as JSON with sorted keys and no spaces."""
-    return msgspec.json.encode(to_builtins(receipt), order="sorted")
+    return msgspec.json.encode(receipt_fields(receipt), order="sorted")
+
+
+def receipt_fields(receipt: Receipt) -> dict[str, Any]:
+    """Return the receipt as a JSON object, with exactly the fields of its schema."""
+    fields: dict[str, Any] = to_builtins(receipt)
+    if receipt.schema == SECOND_SCHEMA:
+        for name in _NEW_FIELDS:
+            del fields[name]
+    return fields
 
 
 def signed_payload(receipt: Receipt) -> bytes:
     """Return the bytes that are signed: the prefix, and every field but the signature itself."""
-    fields = to_builtins(receipt)
+    fields = receipt_fields(receipt)
     del fields["signature"]
     return _PREFIX + msgspec.json.encode(fields, order="sorted")
 
@@ -188,7 +218,7 @@ def decode_receipt(value: Any) -> Receipt | NotAReceipt:
                 why=f"it holds the number {quote(field.text, 20)}, which no receipt has"
             )
     try:
-        receipt = convert(value, Receipt)
+        receipt = convert(_with_all_fields(value), Receipt)
         same = canonical_bytes(receipt) == msgspec.json.encode(value, order="sorted")
     except ValidationError as error:
         return NotAReceipt(
@@ -204,13 +234,24 @@ def decode_receipt(value: Any) -> Receipt | NotAReceipt:
     return receipt
 
 
+def _with_all_fields(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a receipt; those that its schema did not have are empty.
+
+    A receipt of the second schema that has one of them does not encode to the bytes it came from.
+    """
+    if value["schema"] != SECOND_SCHEMA:
+        return value
+    types = {field.name: field.type for field in structs.fields(Receipt)}
+    return value | {name: _EMPTY[types[name]] for name in _NEW_FIELDS}
+
+
 def _schema_problem(value: Any) -> NotAReceipt | None:
     """Refuse what is no JSON object, and objects of another schema."""
     if not isinstance(value, dict):
         kind = _type_name(value)
         return NotAReceipt(why=f"a receipt is a JSON object, and this is a {kind}", malformed=True)
     schema = value.get("schema")
-    if schema == SCHEMA:
+    if schema in SCHEMAS:
         return None
     if schema == RELEASED_SCHEMA:
         return NotAReceipt(
@@ -267,8 +308,7 @@ def _problem(receipt: Receipt) -> str:
         if stamp and parse_timestamp(stamp) is None:
             return f"{name} is not a timestamp: {quote(stamp)}"
     objects = [receipt.commit, receipt.tree, *receipt.commits]
-    if receipt.base:
-        objects.append(receipt.base)
+    objects += [name for name in (receipt.base, receipt.base_tree) if name]
     for name in objects:
         if not _DIGEST.fullmatch(name):
             return f"{quote(name)} is not the name of a git object"

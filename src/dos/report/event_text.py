@@ -112,7 +112,8 @@ def _describe_fleet(fact: FleetFact) -> str:  # noqa: C901, PLR0911
     """Return the sentence of an event of the supervisor, a worker process or a granted lease."""
     match fact:
         case fleet.FleetStarted():
-            return f"started on {fact.host}, target {plural(fact.target, 'worker')}"
+            sandbox = f"; sandbox: {fact.sandbox}" if fact.sandbox else ""
+            return f"started on {fact.host}, target {plural(fact.target, 'worker')}{sandbox}"
         case fleet.FleetStopped():
             return f"stopped: {fact.reason}"
         case fleet.DrainRequested():
@@ -157,7 +158,10 @@ def _describe_work(fact: WorkFact) -> str:  # noqa: C901, PLR0911
             claim = ""
             if fact.claim:
                 claim = f" and said {fact.claim!r}"
-            return describe_agent_end(fact) + claim
+            refused = ""
+            if fact.refused:
+                refused = f"; it was refused something: {fact.refused}"
+            return describe_agent_end(fact) + claim + refused
         case fleet.WorkMeasured():
             if fact.verdict == "DELIVERED":
                 return f"{fact.unit} delivered: {fact.reason}"

@@ -26,6 +26,7 @@ ExplainedFact = (
     fleet.RunBegun
     | fleet.RunStopped
     | fleet.UnitClaimed
+    | fleet.AgentEnded
     | fleet.WorkMeasured
     | fleet.LandingRefused
     | IncidentFound
@@ -37,7 +38,7 @@ _reader: FactReader[ExplainedFact] = FactReader(
     silent="""
         lease_granted lease_renewed lease_released lease_adopted lease_refused spawn_intended
         worker_spawned lane_failed drain_requested fleet_started fleet_stopped decision_forced
-        run_minted work_salvaged agent_started agent_ended landing_intended unit_landed
+        run_minted work_salvaged agent_started landing_intended unit_landed
         unit_attempted id_allocated journal_pruned limit_hit limit_probed limit_lifted
         units_screened run_parked landing_queued landing_deferred run_unparked agent_waiting
         agent_went_on pause_requested pause_ended halt_requested spin_flagged decision_raised
@@ -45,7 +46,7 @@ _reader: FactReader[ExplainedFact] = FactReader(
         budget_spent budget_promised baseline_started baseline_checked work_committed fleet_found
         intent_declared extent_changed step_claimed step_verified run_suspended resume_proposed
         run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued
-        test_witnessed line_imported line_unreadable
+        test_witnessed command_checked line_imported line_unreadable
     """,
 )
 
@@ -165,6 +166,7 @@ class _History:
         self.missed: dict[tuple[int, int], str] = {}  # by iteration and attempt
         self.incidents: list[str] = []
         self._why_not_landed = ""  # of the unit that was claimed last
+        self._refused = ""  # what its agent printed of a refusal
 
     def apply(self, event: Event) -> None:  # noqa: C901
         """Apply one event of the run, in the order of the journal.
@@ -188,6 +190,9 @@ class _History:
             case fleet.UnitClaimed():
                 self.undecided = UndecidedUnit(unit=fact.unit, since=utc_stamp(event.at_ms))
                 self._why_not_landed = ""
+                self._refused = ""
+            case fleet.AgentEnded():
+                self._refused = fact.refused
             case fleet.WorkMeasured():
                 if fact.verdict != "DELIVERED":
                     self._why_not_landed = fact.reason
@@ -198,9 +203,15 @@ class _History:
             case fleet.IterationCommitted():
                 self.lane = self.lane or fact.lane
                 self.undecided = None
-                self.missed[fact.iteration, fact.attempt] = self._why_not_landed
+                self.missed[fact.iteration, fact.attempt] = self._missed()
             case never:
                 assert_never(never)
+
+    def _missed(self) -> str:
+        """Why the unit did not land, and what its agent was refused."""
+        if self._why_not_landed and self._refused:
+            return f"{self._why_not_landed}; its agent was refused something: {self._refused}"
+        return self._why_not_landed
 
     def _apply_death(self, fact: _DeathFact, event: Event) -> None:
         """Apply the end of the run's worker or lease, or that another run took its unit."""

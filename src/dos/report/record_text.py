@@ -56,6 +56,7 @@ OtherRecord = (
     | runs.LineImported
     | runs.LineUnreadable
     | TestWitnessed
+    | runs.CommandChecked
 )
 Record = LeaseRecord | WorkerRecord | ApprovalRecord | DeclaredRunRecord | OtherRecord
 
@@ -183,6 +184,10 @@ def _describe_other(record: OtherRecord) -> str:
             return f"line {record.line} of {record.file} imported"
         case runs.LedgerLineUnreadable() | runs.LineUnreadable():
             return f"line {record.line} of {record.file} cannot be read"
+        case runs.CommandChecked():
+            verb = "passes" if record.passed else "fails"
+            command = " ".join(record.command.split())
+            return f"`{command}` {verb} on {record.commit[:9]}: {record.detail}"
         case TestWitnessed():
             return f"tests of {record.commit[:9]} run with and without the change: {record.verdict}"
         case never:

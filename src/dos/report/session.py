@@ -188,6 +188,7 @@ class FleetStart(Struct, frozen=True, kw_only=True):
     host: str
     pid: int
     found: str = ""  # set where the supervisor before it had not ended regularly
+    sandbox: str = ""  # what walls its agents got; empty: not recorded
 
 
 class Session(Struct, kw_only=True):

@@ -77,8 +77,8 @@ _reader: FactReader[SessionFact] = FactReader(
         lane_cleared unit_cleared budget_warned budget_spent budget_promised baseline_started
         baseline_checked work_committed fleet_found intent_declared extent_changed step_claimed
         step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
-        ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
-        line_unreadable
+        ledger_line_unreadable hook_fault receipt_issued test_witnessed command_checked
+        line_imported line_unreadable
     """,
 )
 
@@ -189,7 +189,7 @@ class _SessionFold:
         found = ""
         if not self.stopped_hosts.get(fact.host, True):
             found = "the supervisor before it ended without a record"
-        start = FleetStart(at=at, host=fact.host, pid=fact.pid, found=found)
+        start = FleetStart(at=at, host=fact.host, pid=fact.pid, found=found, sandbox=fact.sandbox)
         self.session.starts.append(start)
         self.session.ended = ""
         self.stopped_hosts[fact.host] = False

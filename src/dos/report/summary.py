@@ -319,6 +319,8 @@ def heading(report: ReportData) -> str:
     restarts = sum(bool(start.found) for start in session.starts)
     if restarts:
         parts.append(f"restarted {plural(restarts, 'time')} after a crash of the supervisor")
+    if session.starts and session.starts[-1].sandbox:
+        parts.append(f"sandbox: {session.starts[-1].sandbox}")
     if session.ended:
         parts.append(f"stopped: {session.ended}")
     elif report.is_supervised:

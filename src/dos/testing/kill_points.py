@@ -19,6 +19,7 @@ import psutil
 
 from dos.fleet.effect import Performers
 from dos.fleet.effects import Record
+from dos.machine.process import HIDDEN_NAME
 
 WHOLE_FLEET = "all:"
 
@@ -76,7 +77,14 @@ class KillPoints:
         """Kill a process of this fleet; its environment tells it from one that reuses the pid."""
         try:
             process = psutil.Process(pid)
-            if process.environ().get("DOS_FAULT_LOG") == str(self._log):
+            if self._is_of_fleet(process):
                 process.kill()
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             pass  # it has ended already
+
+    def _is_of_fleet(self, process: psutil.Process) -> bool:
+        """Whether a process has the log of this fleet; one that hides it has a name of dos."""
+        try:
+            return process.environ().get("DOS_FAULT_LOG") == str(self._log)
+        except psutil.AccessDenied:
+            return process.name().startswith(HIDDEN_NAME)

@@ -127,22 +127,42 @@ def _tell(**line: Any) -> None:
 
 
 def _count_start(script: Path, unit: str) -> int:
-    """Return how often this unit was started, this time included."""
-    counter = starts_file(script, os.environ)
+    """Return how often this unit was started on its lane, this time included."""
+    counter = starts_folder(os.environ) / _starts_name(script)
     counter.parent.mkdir(parents=True, exist_ok=True)
     with counter.open("a", encoding="utf-8") as file:
-        file.write(f"{unit}\n")
-    return counter.read_text(encoding="utf-8").splitlines().count(unit)
+        file.write(f"{time.time_ns()} {unit}\n")
+    return [started for _, started in _read_starts(counter)].count(unit)
 
 
-def starts_file(script: Path, environment: Mapping[str, str]) -> Path:
-    """Return the file that counts the starts of a script's units, in the user's state folder.
+def starts_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder of the files that count starts, in the state folder of this home.
 
-    It is not beside the script, which may be in the user's work tree.
+    They are not beside the script, which may be in the user's work tree.
     """
     home = environment.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    name = sha256(os.fsencode(script.resolve())).hexdigest()[:16]
-    return Path(home) / "dos" / "scripted-agent" / f"{name}.starts"
+    return Path(home) / "dos" / "scripted-agent"
+
+
+def starts(script: Path, homes: Path) -> list[str]:
+    """Return the units that a script was started for on all lanes, in order.
+
+    `homes` is the folder of the lanes' private homes: each lane counts for itself.
+    """
+    pattern = f"*/agent/cache/kept/.local/state/dos/scripted-agent/{_starts_name(script)}"
+    lines = [line for counter in homes.glob(pattern) for line in _read_starts(counter)]
+    return [unit for _, unit in sorted(lines)]
+
+
+def _starts_name(script: Path) -> str:
+    return f"{sha256(os.fsencode(script.resolve())).hexdigest()[:16]}.starts"
+
+
+def _read_starts(counter: Path) -> list[tuple[int, str]]:
+    """Return when each start was, and its unit."""
+    lines = counter.read_text(encoding="utf-8").splitlines()
+    parts = [line.partition(" ") for line in lines]
+    return [(int(moment), unit) for moment, _, unit in parts]
 
 
 if __name__ == "__main__":

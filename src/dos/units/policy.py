@@ -22,7 +22,7 @@ from dos.fields import (
     check_not_blank,
     check_text,
 )
-from dos.units.unit import Unit
+from dos.units.unit import TESTS_MAY_CHANGE, Unit
 
 Words = tuple[str, ...]
 
@@ -146,6 +146,8 @@ class DeclaredUnit(Table, frozen=True, kw_only=True):
     """Globs of the files that the unit should change, where its plan names none."""
     accept: str = ""
     """Command that must exit 0 on the finished work of the unit, where its plan names none."""
+    tests: Literal["keep", "may-change"] = "keep"
+    """`may-change`: the unit may remove or loosen tests; its plan may say the same."""
     kind: Literal["code", "docs", "config"] = "code"
     """What the unit delivers: `docs` lets changed documents count; `config` equals `code`."""
 
@@ -156,12 +158,15 @@ class DeclaredUnit(Table, frozen=True, kw_only=True):
         check_text(self.accept, ("accept",))
 
     def complete(self, unit: Unit) -> Unit:
-        """Return the unit with the paths and the acceptance of this table where it states none.
+        """Return the unit with the paths, acceptance and tests of this table where it states none.
 
         The plan takes precedence: it is what the agent is given to read and what people review.
         """
         return structs.replace(
-            unit, paths=unit.paths or self.paths, acceptance=unit.acceptance or self.accept
+            unit,
+            paths=unit.paths or self.paths,
+            acceptance=unit.acceptance or self.accept,
+            tests_may_change=unit.tests_may_change or self.tests == TESTS_MAY_CHANGE,
         )
 
 

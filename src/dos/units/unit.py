@@ -6,6 +6,8 @@ from typing import Any
 
 from msgspec import Struct, json
 
+TESTS_MAY_CHANGE = "may-change"  # what a unit states under `tests`
+
 
 class PlanClaim(StrEnum):
     """What a plan says about a unit. It is compared with git, and never taken for the truth."""
@@ -27,6 +29,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     agent: str = ""  # the agent to do it; empty: the lane's, else the workspace's
     paths: tuple[str, ...] = ()
     acceptance: str = ""
+    tests_may_change: bool = False  # its commits may remove or loosen tests
     depends: tuple[str, ...] = ()  # names of units, as PLAN/ID
     plan_class: str = ""
     gated: str = ""  # what a person has to decide first
@@ -50,7 +53,11 @@ class Unit(Struct, frozen=True, kw_only=True):
         """
         from hashlib import sha256  # at use: most verbs need no fingerprint
 
-        task = (self.title, self.text, self.lane, self.paths, self.acceptance)
+        task: tuple[object, ...] = (
+            self.title, self.text, self.lane, self.paths, self.acceptance,
+        )  # fmt: skip
+        if self.tests_may_change:  # only then: older fingerprints stay as they are
+            task = (*task, TESTS_MAY_CHANGE)
         return sha256(json.encode(task)).hexdigest()[:16]
 
 

@@ -26,6 +26,8 @@ def check_permission(verb: Verb, arguments: Struct, context: Context, flag: str 
     agent = caller.find_calling_agent(workspace, leases)
     if agent is None:
         return
+    if agent.is_of_supervisor and verb.name == "worker":  # which a supervisor starts
+        return
     if verb.allowed == PERSON_OR_HOLDER and _is_own_lane(arguments, agent, leases):
         return
     command = f"dos {verb.name} {flag}".rstrip()
@@ -51,8 +53,11 @@ def _workspace_and_leases(context: Context) -> tuple[Workspace | None, list[Leas
 
 
 def _is_own_lane(arguments: Struct, agent: caller.Agent, leases: list[Lease]) -> bool:
-    """Whether all that the arguments name, by lane or by fence, is the lane of the agent."""
-    if not agent.lane:
+    """Whether all that the arguments name, by lane or by fence, is the lane of the agent.
+
+    The agent must have proven that the lane is its own: a fence is a number that anybody can read.
+    """
+    if not agent.lane or not agent.is_proven:
         return False
     lanes = []
     lane = getattr(arguments, "lane", None)

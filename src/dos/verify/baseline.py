@@ -34,6 +34,8 @@ class CheckOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
     # unit -> why its acceptance command cannot run here
     missing: dict[str, str] = field(default_factory=dict)
+    # the units whose acceptance command passes here, before they are done
+    already_green: list[str] = field(default_factory=list)
 
     @property
     def is_good(self) -> bool:

@@ -33,6 +33,7 @@ class Contradiction(StrEnum):
     BOOKKEEPING_ONLY = "bookkeeping_only"
     DOCS_ONLY = "docs_only"
     COSMETIC_ONLY = "cosmetic_only"
+    STUBS_ONLY = "stubs_only"
     OUT_OF_SCOPE = "out_of_scope"
     REVERTED = "reverted"
     REMOVED = "removed"
@@ -63,6 +64,7 @@ class CandidateCommit(Struct, frozen=True, kw_only=True):
     is_merged: bool = True  # into the branch that was asked for
     witnessed: str = ""  # what a runner saw
     attested: str = ""  # which other party says so
+    unwitnessed: str = ""  # why a runner that saw it pass is no witness
     ci: str = ""  # GREEN, RED, PENDING, NO_SIGNAL
 
     @property
@@ -188,4 +190,4 @@ def _assess_live(commit: CandidateCommit, survival: SurvivalVerdict) -> tuple[Ti
         return Tier.ATTESTED, [left, commit.attested]
     if commit.witnessed:
         return Tier.WITNESSED, [left, commit.witnessed]
-    return Tier.LIVE, [left]
+    return Tier.LIVE, [left, *filter(None, [commit.unwitnessed])]

@@ -5,6 +5,8 @@ as they are.
 """
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from dos.verify import languages
 from dos.verify.languages import CompiledLanguage
@@ -21,6 +23,15 @@ _STATEMENT_ENDS = re.compile(r"[ \t]*+(?:[#;\n]|\Z)")
 _LETTERS = "rRuUbB"  # that may stand before a Python string
 _PREFIXES = frozenset(("", *_LETTERS))
 _TAB_WIDTH = 8
+
+
+class Segment(NamedTuple):
+    """A string or a comment of a text, and the code between it and the one before."""
+
+    code: str
+    literal: str
+    is_comment: bool
+    is_docstring: bool  # or another comment that its opening mark does not tell
 
 
 def significant_lines(path: str, text: str) -> list[str]:
@@ -58,6 +69,20 @@ def differs_in_substance(path: str, old: str, new: str) -> bool:
             if significant_lines(path, before) != significant_lines(path, after):
                 return True
     return significant_lines(path, old) != significant_lines(path, new)
+
+
+def segments(path: str, text: str) -> Iterator[Segment]:
+    """The strings and comments of a text with the code around them; all is code if it has none.
+
+    The last segment is the code after them, with an empty literal.
+    """
+    language = languages.compiled_language(_suffix(path))
+    read_to = 0
+    if language is not None and language.finds is not None:
+        scanner = _Scanner(text, language)
+        yield from scanner.segments()
+        read_to = scanner.read_to
+    yield Segment(text[read_to:], "", is_comment=False, is_docstring=False)
 
 
 def is_binary(raw: bytes) -> bool:
@@ -128,35 +153,43 @@ class _Scanner:
     def __init__(self, text: str, language: CompiledLanguage) -> None:
         self.text = text
         self.language = language
+        self.read_to = 0  # where the code after the last segment begins
         self._unread: list[str] = []  # code whose brackets are not counted yet
         self._depth = 0
 
     def without_comments(self) -> str:
         """The text without its comments, with the spaces of its code normalised."""
+        code: list[str] = []
+        strings = [""]
+        for segment in self.segments():
+            if not segment.is_comment:
+                code += (segment.code, _STRING)
+                strings.append(segment.literal.replace("\n", f"\n{_INNER}"))
+            elif segment.is_docstring:
+                code += (segment.code.rstrip(_LETTERS), " ")
+            else:
+                code += (segment.code, " ")
+        code.append(self.text[self.read_to :])
+        tight = self.language.language.tight
+        parts = _normalise_spaces("".join(code), tight=tight).split(_STRING)
+        return "".join(string + part for string, part in zip(strings, parts, strict=True))
+
+    def segments(self) -> Iterator[Segment]:
+        """Each string and comment with the code before it; the code after `read_to` has none."""
         assert self.language.finds is not None
         text = self.text
         match_at = self.language.finds.match
-        code: list[str] = []
-        strings = [""]
-        begun = at = 0
+        at = 0
         while at < len(text) and (match := match_at(text, at)):
             at = match.end()
             group = match.lastgroup
             if group is None:
                 continue
             start = match.start(group)
-            gap = text[begun:start]
+            gap = text[self.read_to : start]
             at, is_comment = self._classify(group, gap, match)
-            if is_comment:
-                code += (gap if group == "drop" else gap.rstrip(_LETTERS), " ")
-            else:
-                code += (gap, _STRING)
-                strings.append(text[start:at].replace("\n", f"\n{_INNER}"))
-            begun = at
-        code.append(text[begun:])
-        tight = self.language.language.tight
-        parts = _normalise_spaces("".join(code), tight=tight).split(_STRING)
-        return "".join(string + part for string, part in zip(strings, parts, strict=True))
+            yield Segment(gap, text[start:at], is_comment, is_comment and group != "drop")
+            self.read_to = at
 
     def _classify(self, group: str, gap: str, match: re.Match[str]) -> tuple[int, bool]:
         """Where what was matched ends, and whether it is a comment."""

@@ -200,9 +200,14 @@ def is_program(path: str) -> bool:
     name = path.rpartition("/")[2].lower()
     if "." not in name or name.rpartition(".")[2] not in PROGRAMS:
         return False
-    if is_test(path) or re.search(_FOUND_BY_RUNNERS, path):
+    if is_run_as_test(path):
         return False
     return not is_ci(path) and re.fullmatch(_RUNS_TESTS, name) is None
+
+
+def is_run_as_test(path: str) -> bool:
+    """Whether it is a test, or named as one of the many runners finds it."""
+    return is_test(path) or re.search(_FOUND_BY_RUNNERS, path) is not None
 
 
 def is_named_by_runner(path: str, runner: str) -> bool:

@@ -86,7 +86,7 @@ class Footprint(Struct, frozen=True, kw_only=True):
     """The files of a commit that count for its unit; or a flaw and the reason if none does."""
 
     files: tuple[File, ...] = ()
-    flaw: str = ""  # empty, bookkeeping_only, docs_only, cosmetic_only
+    flaw: str = ""  # empty, bookkeeping_only, docs_only, cosmetic_only, stubs_only
     why: str = ""
     out_of_scope: bool = False
 
@@ -125,6 +125,11 @@ def judge(changes: Sequence[Change], scope: Scope, later: Scope = Scope()) -> Fo
         why = f"it changed {printable_path(real[0].path)}, outside the unit's paths {expected}"
         return Footprint(files=tuple(real), out_of_scope=True, why=why)
     return Footprint(files=tuple(inside))
+
+
+def only_stubs(names: str) -> Footprint:
+    """The flaw of a commit that added nothing but bodies that do nothing yet."""
+    return Footprint(flaw="stubs_only", why=f"only stubs were added, which do nothing yet: {names}")
 
 
 def _nothing_counts(changes: Sequence[Change]) -> Footprint:

@@ -69,6 +69,40 @@ def required_tier(policy: Policy) -> Tier:
     return _REQUIRED[policy.require]
 
 
+def why_unreachable(
+    policy: Policy, *, has_acceptance: bool, passes_without_work: bool | None = None
+) -> str:
+    """Return why work that is to land cannot be witnessed, if the policy asks for that; else "".
+
+    Nobody has watched work that has not landed, but the landing itself is a witness: its acceptance
+    command fails without the work and passes with it. Where that cannot be, the work would never
+    be called shipped.
+
+    `passes_without_work` is the result of the acceptance command on the commit below the work;
+    None while that is not known. A CI that is asked later can attest work that no command tells.
+    """
+    if required_tier(policy) < Tier.WITNESSED or policy.non_git_oracle:
+        return ""
+    asked = f"[verify] require = {policy.require!r} asks for a runner that saw it work"
+    if not has_acceptance:
+        return f"{asked}, and the unit has no acceptance command"
+    if passes_without_work:
+        return f"{asked}, and its acceptance command passes without the work too"
+    return ""
+
+
+def git_policy(policy: Policy) -> Policy:
+    """Return the part of a policy that git alone can meet before a landing."""
+    if policy.require == "named":
+        return Policy(require="named")
+    return Policy(require="live")
+
+
+def stricter(one: Policy, other: Policy) -> Policy:
+    """Return the policy that requires more."""
+    return max(one, other, key=required_tier)
+
+
 class Evidence(Struct, frozen=True, kw_only=True):
     """What git and other witnesses hold about a unit at a ref."""
 

@@ -1,27 +1,17 @@
-"""The environment of programs that dos starts: without the fleet's variables and without tokens."""
+"""The environment of programs that dos starts: what is listed, and nothing else of the user's."""
 
+import os
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
+from dos.agents.homes import programs, variables
+from dos.agents.homes.variables import IDENTITY
+from dos.agents.io.home import PrivateHome
 from dos.config.schema import Config
 from dos.errors import BadInput
 from dos.machine import commands
 from dos.unknown import Unknown
-
-_FLEET_VARIABLES = ("DOS_*", "CID_*", "DISPATCH_*")
-_JOURNAL_VARIABLES = ("PG*",)  # when the journal is in PostgreSQL
-# GIT_*: of a git around dos, which would redirect git in the worktree. SSH_*: they allow to push.
-_GIT_VARIABLES = ("GIT_*", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS*")
-_FORGE_TOKENS = (
-    "GH_TOKEN",
-    "GH_ENTERPRISE_TOKEN",
-    "GITHUB_TOKEN",
-    "GITHUB_ENTERPRISE_TOKEN",
-    "GITLAB_TOKEN",
-)
-_IDENTITY = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
 
 # Where git finds the user's configuration when it is not in its usual place.
 _CONFIGURATION = ("GIT_CONFIG_*",)
@@ -30,22 +20,56 @@ _CONFIG_SECONDS = 30.0
 
 
 def inherited_environment(given: Mapping[str, str], config: Config) -> dict[str, str]:
-    """The variables of `given` that an agent or a check may see.
+    """The variables of `given` that a check may see: no key of any agent is among them.
 
-    `[workers] pass_environment` and the git identity are always passed on. A variable whose value
-    is the journal's URL is withheld under any name.
+    `[workers] pass_environment` is always passed on. A variable whose value is the journal's URL
+    is withheld under any name, unless it is named there.
     """
-    url = config.store.url
-    withheld: tuple[str, ...] = (*_FLEET_VARIABLES, *_GIT_VARIABLES, *_FORGE_TOKENS)
-    if url.startswith("postgres"):
-        withheld += _JOURNAL_VARIABLES
-    passed = (*_IDENTITY, *config.workers.pass_environment)
-    inherited = {}
-    for name, value in given.items():
-        is_secret = _matches_any(name, withheld) or (url and value == url)
-        if _matches_any(name, passed) or not is_secret:
-            inherited[name] = value
-    return inherited
+    return variables.inherited(
+        given, passed=config.workers.pass_environment, journal_url=config.store.url
+    )
+
+
+def agent_variables(
+    given: Mapping[str, str], config: Config, adapter: str, home: PrivateHome
+) -> dict[str, str]:
+    """The variables of `given` that an agent may see: those of a check, and its own.
+
+    Its own are the keys and settings of its program, and the variables that the copied settings of
+    the program name.
+    """
+    program = programs.program_home(adapter)
+    own = [*program.variables, *home.named]
+    for name, patterns in program.conditional.items():
+        if given.get(name):
+            own += patterns
+    return variables.inherited(
+        given,
+        own=own,
+        refused=program.refused,
+        passed=config.workers.pass_environment,
+        journal_url=config.store.url,
+    )
+
+
+def trusted_path(value: str, untrusted: Sequence[Path]) -> str:
+    """The PATH of a check: nothing of an agent's folders, and relative entries last.
+
+    A relative entry leads into the tree under test, where a file may have the name of a program.
+    """
+    absolute = []
+    relative = []
+    for entry in value.split(os.pathsep):
+        if not os.path.isabs(entry):  # noqa: PTH117 - it may be empty
+            relative.append(entry)
+        elif not any(Path(os.path.realpath(entry)).is_relative_to(folder) for folder in untrusted):
+            absolute.append(entry)
+    return os.pathsep.join([*absolute, *relative])
+
+
+def withheld_names(given: Mapping[str, str], passed: Mapping[str, str]) -> list[str]:
+    """The names of the user's variables that a program was not handed, sorted."""
+    return sorted(name for name in given if name not in passed)
 
 
 def git_identity(given: Mapping[str, str], tree: Path) -> dict[str, str]:
@@ -55,7 +79,7 @@ def git_identity(given: Mapping[str, str], tree: Path) -> dict[str, str]:
     An agent's shell may hide that configuration (Gemini's does), and then git refuses to commit.
     """
     environment = {
-        name: value for name, value in given.items() if _matches_any(name, _CONFIGURATION)
+        name: value for name, value in given.items() if variables.matches(name, _CONFIGURATION)
     }
     argv = ["git", "config", "--null", "--get-regexp", _CONFIGURED]
     result = commands.run(argv, tree, _CONFIG_SECONDS, environment=environment)
@@ -64,7 +88,7 @@ def git_identity(given: Mapping[str, str], tree: Path) -> dict[str, str]:
     else:
         configured = _configured_values(result.output.decode("utf-8", "replace"))
     identity = {}
-    for name in _IDENTITY:
+    for name in IDENTITY:
         _, role, field = name.lower().split("_")
         by_role = configured.get(f"{role}.{field}") or configured.get(f"user.{field}")
         value = given.get(name) or by_role
@@ -80,10 +104,6 @@ def _configured_values(output: str) -> dict[str, str]:
         key, _, value = entry.partition("\n")
         values[key] = value
     return values
-
-
-def _matches_any(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 LAST_PORT = 65_535

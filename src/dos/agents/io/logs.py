@@ -17,6 +17,8 @@ from dos.text import slug
 RUN_ID_LENGTH = 19
 STARTS_KEPT = 100  # of one run, which may live for weeks
 LARGEST_SUPERVISOR_LOG = 10_000_000
+_OF_WORKER = ".worker.log"
+_FAILURES = ("error: ", "Traceback ")
 _NAME = re.compile(r"(RID-[0-9A-Z]{15})-(\d{1,9})\.(\d{1,9})\.log")
 
 
@@ -28,7 +30,7 @@ def agent_log(state: Path, started: RunAgent) -> Path:
 
 def worker_log(state: Path, lane: str, run_id: str) -> Path:
     """The log of a worker. Creates the folder."""
-    return _folder(state, lane) / f"{run_id}.worker.log"
+    return _folder(state, lane) / f"{run_id}{_OF_WORKER}"
 
 
 def supervisor_log(state: Path) -> Path:
@@ -94,6 +96,29 @@ class Log(Struct, frozen=True, order=True):
 def lane_logs(state: Path, lane: str, run_id: str = "") -> list[Log]:
     """The agent logs of a lane, oldest first; with a run id, only that run's."""
     return _logs_in(state / "logs" / slug(lane), run_id)
+
+
+class FailedStart(Struct, frozen=True):
+    """What a worker printed that failed before it started an agent."""
+
+    run_id: str
+    path: Path
+    lines: tuple[str, ...]
+
+
+def failed_start(state: Path, lane: str, run_id: str = "") -> FailedStart | None:
+    """The newest worker of a lane, where it failed before it started an agent; else None."""
+    folder = state / "logs" / slug(lane)
+    newest = max(folder.glob(f"{run_id or 'RID-'}*{_OF_WORKER}"), default=None)
+    if newest is None or _logs_in(folder, newest.name.removesuffix(_OF_WORKER)):
+        return None
+    try:
+        lines = newest.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return None  # old logs are removed
+    if not any(line.startswith(_FAILURES) for line in lines):
+        return None
+    return FailedStart(newest.name.removesuffix(_OF_WORKER), newest, tuple(lines))
 
 
 def lanes_with_logs(state: Path) -> list[str]:

@@ -6,7 +6,7 @@ the subreaper of its programs, so it finds processes that cleared their environm
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,14 +46,37 @@ def become_subreaper() -> None:
 
 def end_processes(workspace: str, lease: Lease) -> int:
     """Kill every process of this lane with this lease or an older one, and return how many."""
+    return _end_all(lambda: _leftover_processes(workspace, lease))
+
+
+def end_unleased_processes(workspace: str, leases: Sequence[Lease], *, newest: int) -> int:
+    """Kill every process of a lease that has ended, on any lane, and return how many.
+
+    `leases` are all that have not ended, and `newest` is a position of the journal from before
+    they were read: a process with a newer fence has a lease that may not be among them.
+    """
+    fences = {lease.fence for lease in leases}
+
+    def unleased() -> "Iterator[psutil.Process]":
+        import psutil
+
+        for process in psutil.process_iter():
+            fence = _fence_of(process, workspace)
+            # The fence of checks that a person runs is a time, beyond every position.
+            if fence is not None and fence <= newest and fence not in fences:
+                yield process
+
+    return _end_all(unleased)
+
+
+def _end_all(find: "Callable[[], Iterator[psutil.Process]]") -> int:
+    """Kill all processes that are found until none is found, and return how many."""
     import psutil
 
     ended = 0
     denied: set[psutil.Process] = set()  # of another user: only that user can end them
     for _ in range(ROUNDS):
-        leftovers = [
-            process for process in _leftover_processes(workspace, lease) if process not in denied
-        ]
+        leftovers = [process for process in find() if process not in denied]
         for process in leftovers:
             try:
                 process.kill()  # psutil checks first that the pid is still this process
@@ -139,15 +162,26 @@ def _leftover_processes(workspace: str, lease: Lease) -> "Iterator[psutil.Proces
 
 def _is_leftover(process: "psutil.Process", workspace: str, lease: Lease) -> bool:
     """Whether a process carries the marks of this lane with this fence or an older one."""
+    fence = _fence_of(process, workspace, lease.lane)
+    return fence is not None and fence <= lease.fence
+
+
+def _fence_of(process: "psutil.Process", workspace: str, lane: str = "") -> int | None:
+    """The fence that a process carries the mark of; None: it has no marks of this workspace.
+
+    With `lane`, only marks of that lane count.
+    """
     import psutil
 
     try:
         variables = process.environ()
     except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
-        return False  # another user's, or gone
-    if process.pid == os.getpid():
-        return False
-    if (variables.get("DOS_WORKSPACE"), variables.get("DOS_LANE")) != (workspace, lease.lane):
-        return False
+        return None  # another user's, or gone
+    if process.pid == os.getpid() or variables.get("DOS_WORKSPACE") != workspace:
+        return None
+    if lane and variables.get("DOS_LANE") != lane:
+        return None
     fence = variables.get("DOS_FENCE", "")
-    return fence.isdigit() and int(fence) <= lease.fence
+    if not fence.isdigit():
+        return None
+    return int(fence)

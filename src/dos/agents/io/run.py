@@ -3,6 +3,7 @@
 The monitor runs beside the agent in two threads: one folds its lines, one polls the journal.
 """
 
+import shutil
 import uuid
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -11,18 +12,35 @@ from pathlib import Path
 
 from msgspec import structs
 
-from dos.agents.adapter import Adapter, Clocks, Ending, Settings, Usage, Waiting
+from dos.agents import registry
+from dos.agents.adapter import (
+    Adapter,
+    AgentOutcome,
+    Clocks,
+    Ending,
+    Launch,
+    Settings,
+    Usage,
+    Waiting,
+)
 from dos.agents.io.candidates import ConfiguredAgent
 from dos.agents.io.halt_listener import HaltListener
+from dos.agents.io.home import PrivateHome
 from dos.agents.logins import Credentials
 from dos.config.schema import Config
 from dos.fleet.effects import AgentResult, RunAgent
-from dos.git.repository import Reader
 from dos.journal.events.limits import AgentWaiting, AgentWentOn
 from dos.journal.store import Store
 from dos.limits import budget
-from dos.machine import execute
+from dos.machine import commands, execute
 from dos.machine.execute import EndedBy, Limits, Output, ProcessResult
+from dos.sandbox import describe
+from dos.sandbox.walls import Walls
+from dos.unknown import Unknown
+
+# Some programs need seconds to start, and more while others of them start.
+VERSION_SECONDS = 30.0
+PROGRESS_SECONDS = 60.0  # how often an agent's commits are looked at while it works
 
 
 class AgentMonitor(HaltListener):
@@ -83,36 +101,36 @@ class Launcher:
         self._prices = config.prices
         self._is_lost = is_lost
         self._open_store = open_store
+        self._versions: dict[str, str] = {}  # of agent programs, by their names
         self._last_version = 0  # of the run's stream, as read by the monitors of earlier agents
 
-    def run(
+    def run(  # noqa: PLR0913
         self,
         effect: RunAgent,
         configured: ConfiguredAgent,
         *,
         prompt: str,
         environment: dict[str, str],
+        home: PrivateHome,
         log: Path,
+        snapshot: Callable[[], object],
+        walls: Walls | None = None,
     ) -> AgentResult:
         """Run the agent until it ends or has to be ended, and return how it ended.
 
         It is ended when a time limit passes, its allowance is used up, its run is halted, or the
-        lease is lost.
+        lease is lost. `snapshot` returns what git shows of its work; an agent that does not change
+        that for `[workers] idle_seconds` is ended too. `walls` say what it may touch.
         """
-        adapter = configured.adapter
-        model = configured.settings.model
+        adapter, model = configured.adapter, configured.settings.model
         allowance = _start_allowance(configured, effect)
         launch = adapter.launch(prompt, _start_settings(configured, effect, allowance))
-        tree = Reader(Path(effect.worktree.path))
 
         def overspent(usage: Sequence[Usage]) -> str:
             return budget.overspent(allowance, _with_model(usage, model), self._prices)
 
         def should_stop() -> bool:
             return monitor.must_stop() or bool(monitor.overspent)
-
-        def git_state() -> object:
-            return tree.commit_of("HEAD"), tuple(tree.dirty_paths())
 
         monitor = AgentMonitor(
             adapter,
@@ -125,28 +143,55 @@ class Launcher:
         with monitor:
             result = execute.run(
                 launch.argv,
-                cwd=tree.tree,
-                environment={**environment, **launch.environment, **configured.agent.environment},
-                limits=self._limits(effect, should_stop, git_state),
+                cwd=Path(effect.worktree.path),
+                environment=_variables(environment, launch, configured, home),
+                limits=self._limits(effect, should_stop, snapshot),
                 stdin_text=launch.stdin,
                 output=Output(log=log, on_line=monitor.on_line),
+                walls=walls,
             )
         self._last_version = monitor.last_version
-        outcome = adapter.outcome(monitor.state, result.exit_code, _clocks(result, monitor))
-        outcome = structs.replace(outcome, usage=_with_model(outcome.usage, model))
-        login = Credentials()
-        if outcome.ending is Ending.AUTH:
-            login = configured.credentials()
+        ended = self._ended(configured, monitor, result)
+        return structs.replace(
+            ended,
+            version=self._version(configured, launch.argv[0]),
+            refused=describe.refused_line(result.lines) if walls else "",
+        )
+
+    def _ended(
+        self, configured: ConfiguredAgent, monitor: AgentMonitor, result: ProcessResult
+    ) -> AgentResult:
+        """How the agent ended, by its exit code and the lines that it printed."""
+        clocks = _clocks(result, monitor)
+        outcome = configured.adapter.outcome(monitor.state, result.exit_code, clocks)
+        usage = _with_model(outcome.usage, configured.settings.model)
+        outcome = structs.replace(outcome, usage=usage)
         return AgentResult(
             outcome=outcome,
             exit_code=result.exit_code,
             seconds=result.seconds,
             cost_usd=budget.price(outcome.usage, self._prices),
-            login=login,
+            login=_credentials_after(outcome, configured),
         )
 
+    def _version(self, configured: ConfiguredAgent, program: str) -> str:
+        """The version of the agent's program; empty where it is not known.
+
+        It is asked until it has answered once. A program that the user wrote is not asked: it may
+        take `--version` for work.
+        """
+        path = shutil.which(program)
+        if configured.adapter.name in registry.CONFIGURED or path is None:
+            return ""
+        if program not in self._versions:
+            version = commands.program_version(path, VERSION_SECONDS)
+            if isinstance(version, Unknown):
+                return ""
+            self._versions[program] = version
+        return self._versions[program]
+
     def _limits(
-        self, effect: RunAgent, should_stop: Callable[[], bool], git_state: Callable[[], object]
+        self, effect: RunAgent, should_stop: Callable[[], bool], snapshot: Callable[[], object]
     ) -> Limits:
         """The limits of dos.toml, with less time where the budget leaves less."""
         workers = self._workers
@@ -155,8 +200,23 @@ class Launcher:
             silence_seconds=workers.silence_seconds,
             idle_seconds=workers.idle_seconds or inf,
             should_stop=should_stop,
-            snapshot=git_state,
+            snapshot=snapshot,
+            snapshot_seconds=PROGRESS_SECONDS,
         )
+
+
+def _credentials_after(outcome: AgentOutcome, configured: ConfiguredAgent) -> Credentials:
+    """The fingerprint of the login that failed; an empty one after any other ending."""
+    if outcome.ending is Ending.AUTH:
+        return configured.credentials()
+    return Credentials()
+
+
+def _variables(
+    environment: dict[str, str], launch: Launch, configured: ConfiguredAgent, home: PrivateHome
+) -> dict[str, str]:
+    """All variables of a start: no setting replaces one of the private home."""
+    return environment | launch.environment | configured.agent.environment | home.variables
 
 
 def _clocks(result: ProcessResult, monitor: AgentMonitor) -> Clocks:

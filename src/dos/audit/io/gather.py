@@ -57,6 +57,11 @@ class Auditor:
             self._blobs.read_ahead(names)
             yield from map(self.gather, batch)
 
+    def weakened(self, facts: CommitFacts) -> list[Weakening]:
+        """Return how a commit weakens tests, without the rest of its evidence."""
+        claim = claim_kinds.parse_claim(facts.subject)
+        return _CommitFiles(self._git, self._objects, self._blobs, facts, claim).weakened()
+
     def gather(self, facts: CommitFacts) -> Evidence:
         """Return the evidence of one commit."""
         claim = claim_kinds.parse_claim(facts.subject)

@@ -19,12 +19,13 @@ from dos.fleet.state import held_units
 from dos.fleet.state.fleet import FleetState, UnitState
 from dos.fleet.worker_health import lane_of, why_unstaffed
 from dos.journal.events.fleet import LandingIntended
+from dos.questions.changed_tests import TestsChanged
 from dos.questions.state import AnsweredQuestion, Decisions, OpenQuestion
 from dos.questions.units import LandingBlocked
 from dos.runs import complete
 from dos.units.io import sources
 from dos.units.portfolio import Portfolio
-from dos.units.unit import ProblemKind, Unit
+from dos.units.unit import Landing, ProblemKind, Unit
 from dos.workspace import Workspace
 
 
@@ -151,9 +152,11 @@ def _pending_landings(
 ) -> list[PendingLanding]:
     """The landings that were intended and not finished, of the lane's units and of its runs.
 
-    A run may have worked on what no plan declares: a replan, or a unit that was removed.
+    A run may have worked on what no plan declares: a replan, or a unit that was removed. Commits
+    that a person accepted although they change tests are to land as well.
     """
     declared = {unit.name: unit for unit in own}
+    accepted = _accepted_landings(fleet, answers)
     pending = []
     for name, unit in fleet.units.items():
         intended = unit.intended
@@ -171,9 +174,32 @@ def _pending_landings(
                 untested=intended.untested,
                 question=open_questions[0] if open_questions else "",
                 answered=len(answered),
+                tests_accepted=name in accepted,
             )
         )
+    waiting = {landing.landing.unit for landing in pending}
+    for name, accepted_landing in accepted.items():
+        if name in declared and name not in waiting:
+            pending.append(
+                PendingLanding(unit=declared[name], landing=accepted_landing, tests_accepted=True)
+            )
     return pending
+
+
+def _accepted_landings(fleet: FleetState, answers: Decisions) -> dict[str, Landing]:
+    """The commits that a person accepted although they change tests, by unit.
+
+    An answer is used up when the landing is refused again, or the unit has landed.
+    """
+    accepted = {}
+    for answered in answers.answered.values():
+        question = answered.question
+        if not isinstance(question, TestsChanged) or answered.choice != ChoiceName.ACCEPT:
+            continue
+        unit = fleet.units.get(question.unit, UnitState())
+        if not unit.landed and unit.refused == question.refused:
+            accepted[question.unit] = question.landing
+    return accepted
 
 
 def _questions_about(

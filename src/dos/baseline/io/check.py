@@ -5,16 +5,14 @@ not test this tree.
 """
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from msgspec import DecodeError, Struct, json, structs
+from msgspec import Struct, field, structs
 
-from dos.agents.io import orphans
 from dos.baseline import gate
 from dos.baseline.gate import Baselines
 from dos.config.schema import Config
@@ -22,15 +20,16 @@ from dos.fleet.population.workers import Workers
 from dos.git.repository import Reader, Writer
 from dos.journal import fold
 from dos.journal.events.limits import BaselineChecked
-from dos.landing import worktree, worktree_files
 from dos.landing.checks import Checks
+from dos.landing.trees.check_tree import CannotCheck, CheckTree
+from dos.landing.trees.check_trees import CheckTrees
 from dos.lease import Lease
 from dos.machine import execute, filesystem, process
 from dos.questions.state import Decisions
 from dos.receipts.io.acceptance import AcceptanceResult
 from dos.text import plural, replace_undecodable
 from dos.times import Backoff
-from dos.verify import file_kinds
+from dos.verify import file_kinds, runners
 from dos.verify.baseline import NOTHING_TO_EMPTY, CheckOutcome, Subject
 from dos.workspace import Workspace
 
@@ -45,17 +44,6 @@ SLOWER_WITHOUT_SOURCES = 3  # the test on emptied sources may take so many times
 NOT_EXECUTABLE = 126  # exit codes of a shell
 NOT_FOUND = 127
 _CANNOT_RUN = ("not found", "No module named", "No such file or directory", "MODULE_NOT_FOUND")
-# Files at the top of a tree that name what a test command runs.
-_RUNNERS = (
-    "Makefile",
-    "makefile",
-    "GNUmakefile",
-    "justfile",
-    "Justfile",
-    "Taskfile.yml",
-    "tox.ini",
-    "noxfile.py",
-)
 
 
 class CheckStopped(Exception):
@@ -72,7 +60,8 @@ class CheckRequest(Struct, frozen=True, kw_only=True):
     failures: int = 0  # earlier failed checks on this host
 
 
-Accept = Callable[[str, float], AcceptanceResult]  # runs a command within so many seconds
+# Runs a command in a tree within so many seconds.
+Accept = Callable[[CheckTree, str, float], AcceptanceResult]
 
 
 def _unknown_subject(_subject: Subject) -> BaselineChecked | None:
@@ -110,11 +99,11 @@ class BaselineCommands:
 
 
 class Baseline(BaselineCommands):
-    """Runs the commands in a worktree of its own, which it removes afterwards."""
+    """Runs the commands in a check tree that it makes anew; later checks use it as it is then."""
 
     def __init__(self, workspace: Workspace, config: Config, git: Writer, checks: Checks) -> None:
         super().__init__(config, git)
-        self._writer = git
+        self._trees = CheckTrees(workspace, config, git)
         self._workspace = workspace
         self._checks = checks
 
@@ -143,10 +132,9 @@ class Baseline(BaselineCommands):
                 if found:
                     return found
                 progress(f"making a fresh tree of {request.branch} ({request.commit[:9]})")
-                with self._fresh(request.commit) as inside:
-                    accept = self._accept(inside.tree, request.lease, stopped)
-                    run = _CheckRun(self._workers, inside, self._fetched, accept, progress)
-                    answer = run.judge(request.acceptance)
+                accept = self._accept(request.lease, stopped)
+                run = _CheckRun(self._workers, self._trees, accept, progress)
+                answer = run.judge(request.commit, request.acceptance)
         except CheckStopped:
             return None
         ordinal = 0
@@ -160,11 +148,13 @@ class Baseline(BaselineCommands):
             ordinal=ordinal,
         )
 
-    def _accept(self, tree: Path, lease: Lease, stopped: Callable[[], bool]) -> Accept:
+    def _accept(self, lease: Lease, stopped: Callable[[], bool]) -> Accept:
         """A function that runs a command in a tree, and raises CheckStopped once it is stopped."""
 
-        def accept(command: str, seconds: float) -> AcceptanceResult:
-            answer = self._checks.run_outside_a_run(tree, command, lease, seconds, stopped)
+        def accept(tree: CheckTree, command: str, seconds: float) -> AcceptanceResult:
+            answer = self._checks.run_outside_a_run(
+                tree.path, command, lease, seconds, stopped, preserved=tree.preserved
+            )
             if stopped():
                 raise CheckStopped
             return answer
@@ -172,14 +162,9 @@ class Baseline(BaselineCommands):
         return accept
 
     @property
-    def _fetched(self) -> Path:
-        """Where the repository keeps the submodules that it fetched."""
-        return (self._workspace.common or self._workspace.state) / "modules"
-
-    @property
-    def _folder(self) -> Path:
-        """The worktree of checks on this host."""
-        return self._workspace.worktrees.with_name("baseline")
+    def _gate(self) -> Path:
+        """The file that whoever checks on this host has locked."""
+        return self._workspace.worktrees.with_name("baseline.gate")
 
     @contextmanager
     def _alone(self, stopped: Callable[[], bool], progress: Progress) -> Iterator[None]:
@@ -193,10 +178,8 @@ class Baseline(BaselineCommands):
                 is_waiting = True
             return stopped()
 
-        self._folder.parent.mkdir(parents=True, exist_ok=True)
-        opened = os.open(
-            self._folder.with_name("baseline.gate"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644
-        )
+        self._gate.parent.mkdir(parents=True, exist_ok=True)
+        opened = os.open(self._gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             if not filesystem.lock_file(opened, gives_up=gives_up, pauses=LOCK_PAUSES):
                 raise CheckStopped
@@ -204,97 +187,91 @@ class Baseline(BaselineCommands):
         finally:
             os.close(opened)
 
-    @contextmanager
-    def _fresh(self, commit: str) -> Iterator[Writer]:
-        """A worktree of the commit alone. Only checks use it, so it holds no work to save."""
-        self._remove()
-        inside = Writer(self._folder)
-        try:
-            worktree.add(self._writer, self._workspace.state, self._folder, commit)
-            inside.run("checkout", "--quiet", "--force", "--detach", commit)
-            worktree_files.copy_included_files(self._git, inside)
-            yield inside
-        finally:
-            self._remove()
 
-    def _remove(self) -> None:
-        """Remove the worktree, after a git command that may still work in it."""
-        if not self._folder.exists():
-            return
-        orphans.wait_for_git(self._folder)
-        self._writer.run_once("worktree", "remove", "--force", "--force", str(self._folder))
-        if self._folder.exists():
-            shutil.rmtree(self._folder)
+class _Probes(Struct, kw_only=True):
+    """What acceptance commands say before the work is done."""
+
+    missing: dict[str, str] = field(default_factory=dict)  # unit -> why its command cannot run
+    green: list[str] = field(default_factory=list)  # units whose command passes already
 
 
 class _CheckRun:
-    """One check in one fresh tree."""
+    """One check, in a check tree that is made anew for it."""
 
     def __init__(
-        self,
-        workers: Workers,
-        inside: Writer,
-        fetched: Path,
-        accept: Accept,
-        progress: Progress,
+        self, workers: Workers, trees: CheckTrees, accept: Accept, progress: Progress
     ) -> None:
         self._workers = workers
-        self._inside = inside
-        self._fetched = fetched  # where the repository keeps its submodules
+        self._trees = trees
         self._accept = accept
         self._progress = progress
+        self._running = "setup"  # what runs next, for the progress
 
-    def judge(self, acceptance: Mapping[str, str]) -> CheckOutcome:
+    def judge(self, commit: str, acceptance: Mapping[str, str]) -> CheckOutcome:
         """Run setup, test and probes, then the test on emptied sources."""
-        workers = self._workers
         began = time.monotonic()
-        problem = worktree_files.check_out_submodules(self._inside, self._fetched)
-        if workers.setup:
-            setup = self._run("setup", workers.setup, workers.setup_seconds)
-            if setup.passed is False:
-                return _failed(workers.setup, setup, began)
-            if problem:  # setup may have fetched what was missing
-                problem = worktree_files.check_out_submodules(self._inside, self._fetched)
-        if problem:
-            return CheckOutcome(command="git submodule update --init", passed=False, reason=problem)
-        test = self._run("the test", workers.test, workers.wall_seconds)
+        try:
+            with self._trees.at(commit, self._run_in, fresh=True) as tree:
+                tree.raise_if_incomplete()
+                return self._judge(tree, acceptance, began)
+        except CannotCheck as error:
+            if error.result:
+                return _failed(self._workers.setup, error.result, began)
+            return CheckOutcome(
+                command="git submodule update --init", passed=False, reason=error.problem
+            )
+
+    def _judge(self, tree: CheckTree, acceptance: Mapping[str, str], began: float) -> CheckOutcome:
+        workers = self._workers
+        test = self._run(tree, "the test", workers.test, workers.wall_seconds)
         if test.passed is False:
             return _failed(workers.test, test, began)
         test_seconds = time.monotonic() - began
-        missing = self._probe(acceptance)
-        blanked = self._empty()
+        probes = self._probe(tree, acceptance)
+        tree.reset()
+        blanked = self._empty(tree)
         return CheckOutcome(
             command=workers.test,
             passed=True,
             reason=test.detail,
             blanked=blanked,
-            sees_tree=self._sees_tree(blanked, test_seconds),
+            sees_tree=self._sees_tree(tree, blanked, test_seconds),
             seconds=round(time.monotonic() - began, 3),
-            missing=missing,
+            missing=probes.missing,
+            already_green=probes.green,
         )
 
-    def _sees_tree(self, blanked: int, test_seconds: float) -> bool | None:
+    def _sees_tree(self, tree: CheckTree, blanked: int, test_seconds: float) -> bool | None:
         """Whether the test fails on emptied sources; None when there were none to empty."""
         if not blanked:
             self._progress(f"the test passes; {NOTHING_TO_EMPTY}")
             return None
         most = min(self._workers.wall_seconds, SLOWER_WITHOUT_SOURCES * test_seconds + 60)
         emptied = f"the test with {plural(blanked, 'source file')} emptied"
-        return self._run(emptied, self._workers.test, most).passed is False
+        return self._run(tree, emptied, self._workers.test, most).passed is False
 
-    def _run(self, what: str, command: str, seconds: float) -> AcceptanceResult:
-        """Run a command, and report its start and its end."""
-        self._progress(f"running {what}: {' '.join(command.split())} (at most {seconds:.0f} s)")
+    def _run(self, tree: CheckTree, what: str, command: str, seconds: float) -> AcceptanceResult:
+        """Run a command in a check tree, and report its start and its end."""
+        self._running = what
+        return tree.run(command, seconds)
+
+    def _run_in(self, tree: CheckTree, command: str, seconds: float | None) -> AcceptanceResult:
+        """Run a command, and report its start and its end unless it is a probe."""
+        what = self._running
+        limit = self._workers.wall_seconds if seconds is None else seconds
+        if not what:
+            return self._accept(tree, command, limit)
+        self._progress(f"running {what}: {' '.join(command.split())} (at most {limit:.0f} s)")
         began = time.monotonic()
-        answer = self._accept(command, seconds)
+        answer = self._accept(tree, command, limit)
         ended = "failed"
         if answer.passed:
             ended = "passed"
         self._progress(f"{what} {ended} after {time.monotonic() - began:.1f} s")
         return answer
 
-    def _probe(self, acceptance: Mapping[str, str]) -> dict[str, str]:
-        """Why acceptance commands cannot run here, by unit.
+    def _probe(self, tree: CheckTree, acceptance: Mapping[str, str]) -> _Probes:
+        """Whether acceptance commands can run here, and whether they pass already, by unit.
 
         That such a command fails is expected before the work is done.
         """
@@ -303,23 +280,28 @@ class _CheckRun:
             self._progress(
                 f"probing {commands} for missing programs (at most {ALL_PROBES_SECONDS:g} s)"
             )
-        missing: dict[str, str] = {}
-        answers: dict[str, str] = {}
+        self._running = ""
+        probes = _Probes()
+        answers: dict[str, AcceptanceResult] = {}
         deadline = time.monotonic() + ALL_PROBES_SECONDS
         for unit, command in acceptance.items():
             if command not in answers and time.monotonic() < deadline:
-                answers[command] = cannot_run(self._accept(command, PROBE_SECONDS))
-            why = answers.get(command)
+                answers[command] = tree.run(command, PROBE_SECONDS)
+            answer = answers.get(command, AcceptanceResult())
+            if answer.passed:
+                probes.green.append(unit)
+            why = cannot_run(answer)
             if why:
-                missing[unit] = why
-        return missing
+                probes.missing[unit] = why
+        return probes
 
-    def _empty(self) -> int:
+    def _empty(self, check_tree: CheckTree) -> int:
         """Replace the program's files by placeholders, and return how many there were."""
-        tree = self._inside.tree
-        tracked = [path for path in self._inside.paths_of("HEAD") if (tree / path).is_file()]
+        tree = check_tree.path
+        tracked = [path for path in check_tree.git.paths_of("HEAD") if (tree / path).is_file()]
         emptied = 0
-        for path in file_kinds.files_to_empty(tracked, _runner(tree, self._workers.test, tracked)):
+        runner = runners.runner_text(self._workers.test, tracked, lambda path: _read(tree / path))
+        for path in file_kinds.files_to_empty(tracked, runner):
             file = tree / path
             if not file.is_symlink() and file.stat().st_size:
                 file.write_text(file_kinds.placeholder_text(path))
@@ -341,32 +323,11 @@ def cannot_run(answer: AcceptanceResult) -> str:
     return ""
 
 
-def _runner(tree: Path, command: str, tracked: list[str]) -> str:
-    """The test command with the text of the files that it runs: files named there must stay."""
-    texts = [command]
-    texts += [_read(tree / name) for name in _RUNNERS]
-    texts += _scripts(tree / "package.json")
-    for path in tracked:
-        is_shell = path.rpartition(".")[2] in file_kinds.SHELL
-        if is_shell and file_kinds.is_named_by_runner(path, "\n".join(texts)):
-            texts.append(_read(tree / path))
-    return "\n".join(texts)
-
-
 def _read(path: Path) -> str:
     """Return the text of a file; empty when there is none."""
     if not path.is_file():
         return ""
     return path.read_text(encoding="utf-8", errors="replace")
-
-
-def _scripts(package: Path) -> list[str]:
-    """The scripts of a package.json, which `npm test` and the like run."""
-    try:
-        scripts = json.decode(_read(package) or "{}")["scripts"]
-        return [str(script) for script in scripts.values()]
-    except (DecodeError, KeyError, AttributeError, TypeError):
-        return []
 
 
 def _failed(command: str, answer: AcceptanceResult, began: float) -> CheckOutcome:

@@ -22,10 +22,10 @@ from dos.journal import fold, streams
 from dos.journal.events.limits import BaselineChecked
 from dos.journal.store import Store
 from dos.landing.checks import Checks
+from dos.landing.commit_checks import lease_outside_a_run
 from dos.landing.target import open_target
-from dos.lease import Lease
-from dos.machine import execute, process
-from dos.regions import region
+from dos.machine import execute
+from dos.text import join_some
 from dos.units.io import sources
 from dos.units.unit import PlanClaim, ProblemKind, Unit
 from dos.verify.baseline import BLIND_ADVICE, CheckResult
@@ -70,7 +70,7 @@ def findings_about(world: World, result: CheckResult, units: Mapping[str, Unit])
     for name, reason in result.missing.items():
         if name in units:
             findings.append(_cannot_run(world, units[name], reason))
-    return findings
+    return [*findings, *_passing_already(world, result, units)]
 
 
 def _with_location(world: World, key: str, problem: str) -> str:
@@ -99,6 +99,36 @@ def _cannot_run(world: World, unit: Unit, reason: str) -> Finding:
         " setup in dos.toml install it, or correct the command."
     )
     return warning("ACCEPTANCE_CANNOT_RUN", what, why, _edit_acceptance(world, unit))
+
+
+def _passing_already(world: World, result: CheckResult, units: Mapping[str, Unit]) -> list[Finding]:
+    """A finding for each acceptance command that passes before the units are done."""
+    by_command: dict[str, list[Unit]] = {}
+    for name in result.already_green:
+        if name in units:
+            command = units[name].acceptance or world.config.workers.acceptance
+            by_command.setdefault(command, []).append(units[name])
+    findings = []
+    for command, passing in by_command.items():
+        findings.append(_passes_already(world, " ".join(command.split()), passing))
+    return findings
+
+
+def _passes_already(world: World, command: str, passing: list[Unit]) -> Finding:
+    """The finding about one command; it is a warning only where it keeps work from landing."""
+    first = passing[0]
+    location = ""
+    if first.acceptance and first.document:
+        location = f"{first.document}:{first.line}: "
+    named = join_some([unit.name for unit in passing])
+    what = f"{location}`{command}` passes before the work is done, as acceptance of {named}"
+    fix = _edit_acceptance(world, first)
+    does_not_tell = "It does not tell whether the work was done"
+    if world.config.landing.require_red:
+        why = f"{does_not_tell}, and [landing] require_red refuses such work."
+        return warning("ACCEPTANCE_ALREADY_PASSES", what, why, fix)
+    why = f"{does_not_tell}: the unit can land, and is never called witnessed."
+    return note("ACCEPTANCE_ALREADY_PASSES", what, why, fix)
 
 
 def _edit_acceptance(world: World, unit: Unit) -> str:
@@ -134,7 +164,7 @@ def _enable(world: World, key: str) -> str:
     return edit_commands(world).for_key("workers", "test")
 
 
-MARK = "doctor/"  # the prefix of the lane name that marks programs of such a check
+MARK = "doctor"  # the first word of the lane name that marks programs of such a check
 
 
 def examine(world: World, open_journal: Callable[[], Store], progress: Progress) -> list[Finding]:
@@ -176,7 +206,7 @@ def _check(world: World, probed: dict[str, Unit], progress: Progress) -> Baselin
         return None
     listen = partial(HaltListener, open_store=lambda: world.journal, is_lost=execute.never_stop)
     checks = Checks(workspace, config, listen=listen, lease_key="")
-    lease = _check_lease()
+    lease = lease_outside_a_run(MARK)
     request = CheckRequest(
         commit=commit,
         branch=branch,
@@ -210,28 +240,3 @@ def _probed(world: World) -> dict[str, Unit]:
         if has_command and not is_done and (unit.document, unit.line) not in found_before:
             probed[unit.name] = unit
     return probed
-
-
-def _check_lease() -> Lease:
-    """A lease that no journal grants: it only marks the programs of this check.
-
-    Its fence grows with time, so the next check ends what a killed one left behind. Two checks at
-    once do not end each other: one waits before it starts anything.
-    """
-    now_ms = time.time_ns() // 1_000_000
-    return Lease(
-        lane=f"{MARK}{process.system()}",
-        holder=f"{process.host()}:{os.getpid()}",
-        host=process.host(),
-        ttl_ms=0,
-        region=region([]),
-        is_lock=True,
-        pid=os.getpid(),
-        system=process.system(),
-        fence=now_ms,
-        boot="",
-        granted_ms=now_ms,
-        beat_ms=now_ms,
-        expires_ms=0,
-        version=0,
-    )

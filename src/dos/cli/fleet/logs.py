@@ -1,7 +1,8 @@
 """Show the log of the agent on a lane.
 
-It shows the newest log of the lane. With -f it continues until Ctrl-C, also with agents that are
-started later. A log can be read only on the host where its agent runs.
+It shows the newest log of the lane; of a worker that failed before it started an agent, what the
+worker printed. With -f it continues until Ctrl-C, also with agents that are started later. A log
+can be read only on the host where its agent runs.
 """
 
 import os
@@ -17,7 +18,7 @@ from dos import run_ids
 from dos.agents import registry
 from dos.agents.adapter import StreamState
 from dos.agents.io import logs
-from dos.agents.io.logs import Log
+from dos.agents.io.logs import FailedStart, Log
 from dos.cli.lanes import caller
 from dos.errors import BadInput
 from dos.journal import run_state
@@ -75,6 +76,8 @@ def run(args: Args, context: Context) -> Reply:
     lane = _find_lane(world, validated_name(args.lane, "lane name"))
     if args.follow:
         return _follow(args, context, lane, run_id)
+    if failed := logs.failed_start(world.workspace.state, lane, run_id):
+        return _describe_failed_start(failed, lane, args)
     lane_logs = logs.lane_logs(world.workspace.state, lane, run_id)
     if not lane_logs:
         subject = f"{run_id} on lane {lane}" if run_id else f"lane {lane}"
@@ -95,6 +98,25 @@ def run(args: Args, context: Context) -> Reply:
     return Reply(
         text="\n".join([reader.title(), *(_one_line(line.text) for line in lines)]),
         data=reader.describe(lane) | {"lines": to_builtins(lines)},
+    )
+
+
+def _describe_failed_start(failed: FailedStart, lane: str, args: Args) -> Reply:
+    """Return what the newest worker of the lane printed instead of starting an agent."""
+    lines = [AgentLine("line", line) for line in failed.lines[-args.lines :] if args.lines]
+    if args.raw:
+        for line in lines:
+            _print_raw(line.text)
+        return Reply()
+    title = f"== {failed.run_id}, its worker failed before it started an agent"
+    return Reply(
+        text="\n".join([title, *(_one_line(line.text) for line in lines)]),
+        data={
+            "lane": lane,
+            "run_id": failed.run_id,
+            "log": str(failed.path),
+            "lines": to_builtins(lines),
+        },
     )
 
 

@@ -38,6 +38,8 @@ from dos.journal.events.fleet import DrainRequested
 from dos.machine import process
 from dos.report import summary
 from dos.report.session import last_start
+from dos.sandbox import describe
+from dos.sandbox.io.probe import probe
 from dos.text import join_some, slug
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, actor
@@ -97,6 +99,7 @@ def run(args: Args, context: Context) -> Reply:
     candidates.check_agents(config, context.world.loaded_config.origins)
     _check_numbers(args)
     check_settings(config)
+    _check_sandbox(config)
     warnings = _warn_before_start(context)
     _check_plans(args, context)
     _end_cooldowns(args.retry, context)
@@ -109,6 +112,7 @@ def _supervise(args: Args, context: Context, warnings: list[str]) -> Reply:
     """Supervise in the foreground until the fleet stops, and reply with the summary."""
     config = context.policy
     preload_modules()
+    process.hide_memory(context.world.workspace.state)
     supervisor = _make_supervisor(args, config)
     actor_name = streams.supervisor(slug(supervisor.system))
     effects = SupervisorEffects(context.world.workspace, config, actor=actor_name)
@@ -172,7 +176,12 @@ def _drive(
 
 def _make_supervisor(args: Args, config: Config) -> Supervisor:
     """Return the supervisor of this process, with the options before the settings."""
-    own = SupervisorProcess(host=process.host(), system=process.system(), pid=os.getpid())
+    own = SupervisorProcess(
+        host=process.host(),
+        system=process.system(),
+        pid=os.getpid(),
+        sandbox=_active_sandbox(config),
+    )
     return Supervisor(
         own,
         target=args.target or config.supervise.target,
@@ -180,6 +189,21 @@ def _make_supervisor(args: Args, config: Config) -> Supervisor:
         until_idle=args.until_idle,
         policy=config.supervise.policy(),
     )
+
+
+def _check_sandbox(config: Config) -> None:
+    """Raise BadInput where the walls that [sandbox] requires cannot be put up."""
+    if config.sandbox.level == "required" and not config.sandbox.program:
+        why = describe.refusal(probe())
+        if why:
+            raise BadInput(why, hint="`dos doctor` says more.")
+
+
+def _active_sandbox(config: Config) -> str:
+    """Return what walls agents get on this machine."""
+    if config.sandbox.is_on:
+        return describe.describe_system(config.sandbox, probe())
+    return describe.OFF
 
 
 def _summarize(context: Context, host: str, first_position: int) -> summary.Summary:

@@ -5,6 +5,7 @@ the acceptance command prove, and ends with a stop reason. After a crash it cont
 counters of the run before it. Start one yourself to watch a single lane.
 """
 
+import json
 import os
 import signal
 import sys
@@ -49,6 +50,9 @@ class Args(Struct, kw_only=True):
     settings_from_stdin: Annotated[
         bool, Option(help="read the settings from stdin, not from dos.toml")
     ] = False
+    secrets_from_stdin: Annotated[
+        bool, Option(help="read variables from the first line of stdin")
+    ] = False
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -64,6 +68,8 @@ def run(args: Args, context: Context) -> Reply:
     else:
         now_ms = time.time_ns() // 1_000_000
         run_id = run_ids.mint(now_ms, randbits(run_ids.ENTROPY_BITS), f"worker-{args.lane}").run_id
+    if args.secrets_from_stdin:
+        _use_secrets(sys.stdin.buffer.readline())
     if args.settings_from_stdin:
         _use_settings(context, sys.stdin.buffer.read())
     config = context.policy
@@ -74,6 +80,7 @@ def run(args: Args, context: Context) -> Reply:
             signal.signal(number, _interrupt)
     preload_modules()
     orphans.become_subreaper()
+    process.hide_memory(context.world.workspace.state)
     try:
         stop = _work(args, context, config, run_id)
     except AWAY as error:
@@ -91,6 +98,14 @@ def run(args: Args, context: Context) -> Reply:
         text=f"{tokens.words(stop.reason)}: {stop.detail}",
         data=data,
     )
+
+
+def _use_secrets(line: bytes) -> None:
+    """Set the variables that the supervisor keeps out of the environment of its workers.
+
+    What a process sets later is in its memory alone, and not in `/proc/PID/environ`.
+    """
+    os.environ.update(json.loads(line))  # msgspec refuses what is not UTF-8
 
 
 def _use_settings(context: Context, text: bytes) -> None:

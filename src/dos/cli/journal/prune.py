@@ -1,8 +1,8 @@
 """Remove old events that later events have superseded.
 
-Only renewals, refusals and leases without a run are removed, and none younger than a day; what a
-run did is kept for ever. Removed events are first written to a file in the archive. [retention]
-sets the ages.
+Only renewals, refusals, results of checks and leases without a run are removed, and none younger
+than a day; what a run did is kept for ever. Removed events are first written to a file in the
+archive. [retention] sets the ages.
 """
 
 import time

@@ -1,13 +1,16 @@
 """Release the lease that you hold on a lane.
 
-Only the exact owner can release it; `dos lease-lane reap` revokes the leases of exited processes.
+Only the exact owner can release it. A worker's lease has a key, which only the worker and its
+programs have. `dos lease-lane reap` revokes the leases of exited processes.
 """
 
 from typing import Annotated
 
 from dos.cli.lanes import caller
-from dos.errors import Fenced
+from dos.errors import Fenced, NotPermitted
+from dos.lanes.io.caller import holds
 from dos.lease import Lease
+from dos.machine import process
 from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -29,12 +32,27 @@ def run(args: Args, context: Context) -> Reply:
     lease, lane, owner = args.find(context.journal_world)
     released = False
     if lease is not None:
+        _check_holder(lease)
         released = _release(context, lease, args.reason)
     data = {"released": released, "lane": lane, "owner": owner}
     if released:
         return Reply(data=data, plain=f"{lane!r} is free again.", always_json=True)
     plain = f"{owner!r} does not hold {lane!r}."
     return Reply(code=1, data=data, plain=plain, always_json=True)
+
+
+def _check_holder(lease: Lease) -> None:
+    """Raise NotPermitted unless this process belongs to the worker whose lease it is.
+
+    A lease whose process has exited is free for all.
+    """
+    if holds(lease) or process.holder_has_exited(lease):
+        return
+    raise NotPermitted(
+        f"lane {lease.lane!r} is held by the worker of run {lease.run_id}, and only that worker can"
+        " release it",
+        hint=f"Stop the worker: dos halt {lease.run_id}; or take the lane: dos lease-lane adopt",
+    )
 
 
 def _release(context: Context, lease: Lease, reason: str) -> bool:

@@ -16,6 +16,8 @@ from typing import Annotated
 from msgspec import Struct, structs, to_builtins
 
 from dos.backlog.io import landed
+from dos.baseline.gate import Baselines
+from dos.baseline.io.check import BaselineCommands
 from dos.cli.plans.board import Board, Commit, Row, render, row, summary
 from dos.config.schema import Config, Plans
 from dos.errors import BadInput, GitFailed
@@ -31,6 +33,7 @@ from dos.units.unit import Unit
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 from dos.verbs.table import VERBS
+from dos.verify import red_before
 from dos.world import World
 
 EXITS = {"reported": 0, "contract_error": 2, "not_permitted": 77}
@@ -134,8 +137,24 @@ def build_board(args: Args, world: World) -> Board:
         phases=rows,
         activity=_activity(world),
         summary=summary(rows),
-        problems=[str(problem) for problem in portfolio.problems],
+        problems=[str(problem) for problem in portfolio.problems] + _already_green(world, rows),
     )
+
+
+def _already_green(world: World, rows: list[Row]) -> list[str]:
+    """Return the units whose acceptance passed here before they were done, each in a sentence."""
+    checks = fold.current(world.journal, Baselines)[0]
+    newest = checks.newest(process.host(), BaselineCommands(world.config, world.git).commands)
+    if newest is None or not newest.already_green:
+        return []
+    unfinished = {f"{row.plan}/{row.phase}" for row in rows if not row.oracle_shipped}
+    sentences = []
+    for name in newest.already_green:
+        if name in unfinished:
+            sentences.append(
+                f"{name}: {red_before.DOES_NOT_TELL}: the command passes on {newest.branch} already"
+            )
+    return sentences
 
 
 def _rows(portfolio: Portfolio, config: Config, world: World) -> list[Row]:

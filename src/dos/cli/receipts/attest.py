@@ -2,25 +2,28 @@
 
 The receipt is bound to the repository, the commit and its tree. A command runs in the work tree,
 which must be identical to the commit. It counts for a unit (`bound`) only if the unit's plan or
-dos.toml declared it before the commit was made, and if it can fail. A claim `-KEY` says that KEY
+dos.toml declared it before the commit was made, and if it can fail. A bound command that passes
+also runs on the commit's parent, in a check tree: it tells whether the unit was done only if it
+fails there. A claim `-KEY` says that KEY
 disappeared between two snapshots.
 """
 
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, convert
 
 from dos.cli.receipts.receipt import write_receipt
 from dos.errors import BadInput
 from dos.receipts.io import keys
-from dos.receipts.io.attest import AttestRequest, attest_claim
+from dos.receipts.io.attest import AttestRequest, RunOnBase, attest_claim
 from dos.receipts.io.signatures import load_signer
-from dos.receipts.receipt import canonical_bytes, parse_timestamp
+from dos.receipts.receipt import CommandRun, canonical_bytes, parse_timestamp, receipt_fields
 from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 from dos.witness.belief import Answer
+from dos.world import World
 
 EXITS = {"CONFIRMED": 0, "REFUTED": 1, "UNWITNESSED": 3, "NO_CLAIM": 3, "contract_error": 2}
 LONGEST_DAYS = 36_500
@@ -62,6 +65,7 @@ class Args(Struct, kw_only=True):
     expires_days: Annotated[
         float | None, Option(help="days until it expires (default: never)", metavar="N")
     ] = None
+    fresh: Annotated[bool, Option(help="ignore recorded results of the command")] = False
     out: Annotated[str, Option(help="write the receipt to a file", metavar="FILE")] = ""
 
 
@@ -78,7 +82,8 @@ def run(args: Args, context: Context) -> Reply:
         key = Path(args.key_file)
     # The key is loaded first: a missing one is reported before the command runs.
     signer = load_signer(key, world.workspace, through_ssh=args.ssh_sign)
-    receipt, verdict = attest_claim(world, convert(args, AttestRequest, from_attributes=True))
+    asked = convert(args, AttestRequest, from_attributes=True)
+    receipt, verdict = attest_claim(world, asked, _run_on_base(world, is_fresh=args.fresh))
     signed = signer.sign(receipt)
     if args.out:
         write_receipt(args.out, signed)
@@ -96,9 +101,21 @@ def run(args: Args, context: Context) -> Reply:
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{line}: {verdict.reason}\n{document}",
-        data=to_builtins(signed),
+        data=receipt_fields(signed),
         next_action=next_action,
     )
+
+
+def _run_on_base(world: World, *, is_fresh: bool) -> RunOnBase:
+    """Return a function that runs a command on the commit's parent, in a check tree."""
+
+    def run(base: str, command: str) -> tuple[str, CommandRun | None]:
+        from dos.landing import commit_checks  # only a bound command that passes comes here
+
+        before = commit_checks.run_outside_a_run(world, base, command, is_fresh=is_fresh)
+        return before.tree, before.result.run
+
+    return run
 
 
 def _check(args: Args) -> None:

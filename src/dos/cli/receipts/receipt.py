@@ -6,13 +6,19 @@ Give it to others: they check it with `dos verify-receipt`.
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from dos.cli.streams import read_stdin
 from dos.errors import BadInput
 from dos.machine import filesystem
 from dos.receipts.io import find
-from dos.receipts.receipt import LARGEST_BYTES, SCHEMA, Receipt, canonical_bytes
+from dos.receipts.receipt import (
+    LARGEST_BYTES,
+    SCHEMAS,
+    Receipt,
+    canonical_bytes,
+    receipt_fields,
+)
 from dos.text import LONGEST_PATH, quote, validated_name
 from dos.unknown import Unknown
 from dos.verbs.args import Option
@@ -60,7 +66,7 @@ def run(args: Args, context: Context) -> Reply:
     if args.out:
         write_receipt(args.out, newest)
         text = f"{newest.verdict}  {name} at {newest.commit[:9]}, written to {args.out}"
-    return Reply(text=text, data=to_builtins(newest))
+    return Reply(text=text, data=receipt_fields(newest))
 
 
 def write_receipt(name: str, receipt: Receipt) -> None:
@@ -87,7 +93,7 @@ def _check_replaceable(path: Path) -> None:
     if not exists:
         return
     old = files.read_bounded(path)
-    if isinstance(old, Unknown) or SCHEMA.encode() not in old:
+    if isinstance(old, Unknown) or not any(schema.encode() in old for schema in SCHEMAS):
         raise BadInput(
             f"{quote(str(path), LONGEST_PATH)} exists and is not a receipt",
             hint="Name another --out.",

@@ -19,7 +19,7 @@ from dos.receipts.check import Verdict, judge
 from dos.receipts.io import keys, notes
 from dos.receipts.io.find import gather_evidence
 from dos.receipts.io.keys import PublicKey
-from dos.receipts.receipt import NotAReceipt, Receipt, parse_receipt
+from dos.receipts.receipt import NotAReceipt, Receipt, parse_receipt, receipt_fields
 from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -128,7 +128,7 @@ def _reply(verdict: Verdict, receipt: Receipt | NotAReceipt) -> Reply:
     if isinstance(receipt, NotAReceipt):
         data["receipt"] = None
         return Reply(code=EXITS["invalid"], text=f"INVALID  {verdict.reason}", data=data)
-    data["receipt"] = to_builtins(receipt)
+    data["receipt"] = receipt_fields(receipt)
     if not verdict.valid:
         return Reply(code=EXITS["invalid"], text=f"INVALID  {verdict.reason}", data=data)
     stance = "not adverse"

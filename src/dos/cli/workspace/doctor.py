@@ -51,11 +51,12 @@ def run(args: Args, context: Context) -> Reply:
     """
     if args.dry_run and not args.fix:
         raise BadInput("--dry-run needs --fix", hint="Use: dos doctor --fix --dry-run")
-    if args.deep:
-        from dos.verbs import permission
+    for flag, is_given in (("--deep", args.deep), ("--fix", args.fix)):
+        if is_given:
+            from dos.verbs import permission
 
-        # A passed check lets agents start, so no agent may run it.
-        permission.check_permission(VERBS["doctor"], args, context, "--deep")
+            # A passed check lets agents start, and a repair changes what they are judged by.
+            permission.check_permission(VERBS["doctor"], args, context, flag)
     world = context.lenient_world
     repairs = None
     if args.fix:

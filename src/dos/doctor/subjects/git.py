@@ -63,7 +63,8 @@ def repository(world: World) -> RepositoryFacts:
     git_version, branch, log, identity, files, worktrees, salvaged = run_concurrently(
         [
             version,
-            partial(_branch, world.git),
+            # Work lands on the branch of the main checkout, also for a caller in a worktree.
+            partial(_branch, Reader(world.workspace.root)),
             partial(ask, "log", f"-{COMMITS_READ}", _LOG_FORMAT),
             partial(ask, "var", "GIT_COMMITTER_IDENT"),
             partial(ask, "ls-files", "-z", "--full-name", ":/"),

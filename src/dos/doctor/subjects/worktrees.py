@@ -1,6 +1,7 @@
-"""The worktrees of lanes: what git lists, what is left on disk, and the work saved from them.
+"""The folders of lanes: what is left on disk, and the work saved from them.
 
-No fix here loses work: commits are saved to refs and changes to a stash before anything is removed.
+A lane's repository is its agent's, so it is not opened here. No fix loses work: what is left is
+moved to the saved work, and worktrees of earlier versions are saved to refs and a stash.
 """
 
 from pathlib import Path
@@ -9,6 +10,7 @@ from shlex import quote
 from dos.doctor.subjects.finding import Finding, git_command, note, warning
 from dos.doctor.subjects.git import WORKTREES, is_usable, repository
 from dos.git.repository import SALVAGE_REFS, Reader
+from dos.landing.lane.retired import retired_lanes
 from dos.text import plural, slug
 from dos.world import World
 
@@ -25,6 +27,7 @@ def examine(world: World) -> list[Finding]:
     return [
         *_stale(registered),
         *_leftover_folders(world, registered),
+        *_removed_lanes(world),
         *_salvaged_work(facts.salvaged),
     ]
 
@@ -71,7 +74,7 @@ def _stale(registered: Registered) -> list[Finding]:
 
 
 def _leftover_folders(world: World, registered: Registered) -> list[Finding]:
-    """The folders among the worktrees of lanes that git does not list, or that have no lane.
+    """The folders among those of lanes that hold no repository, or that have no lane.
 
     A worktree that does not exist is left out: `_stale` reports it.
     """
@@ -83,16 +86,45 @@ def _leftover_folders(world: World, registered: Registered) -> list[Finding]:
     findings = []
     for path in sorted(folder.iterdir()):
         attributes = known.get(path.resolve())
-        if attributes is None:
-            what = f"{path} is among the worktrees of lanes, but git does not list it"
+        has_repository = (path / ".git").is_dir() and not (path / ".git").is_symlink()
+        if attributes is None and not has_repository:
+            what = f"{path} is among the folders of lanes, but it is no repository"
             why = "The next worker of that lane moves it to the saved work (`dos salvage list`)."
             fix = _reattach_command(world, path)
             findings.append(warning("WORKTREE_ORPHANED", what, why, fix))
-        elif path.name not in lanes and "prunable" not in attributes:
+        elif attributes is not None and path.name not in lanes and "prunable" not in attributes:
             what = f"{path} belongs to a lane that is no longer declared"
             fix = _remove_command(world, path, locked="locked" in attributes)
             findings.append(note("WORKTREE_WITHOUT_LANE", what, "No worker will use it.", fix))
     return findings
+
+
+def removed_lanes(world: World) -> list[str]:
+    """Return the lanes that are no longer declared, that have left something, and that nobody has.
+
+    They are named as their folders are. Git is asked anew each time: a repair changes the answer.
+    """
+    if world.workspace.common is None or world.loaded_config.problems:
+        return []
+    names = retired_lanes(world.workspace, world.git, world.config.lanes.declared())
+    if not names:
+        return []
+    held = {slug(lease.lane) for lease in world.journal.leases()}
+    return [name for name in names if name not in held]
+
+
+def _removed_lanes(world: World) -> list[Finding]:
+    """A note for each lane that was renamed or removed."""
+    why = "Its folder, its home and its caches take space, and its refs keep old commits."
+    return [
+        note(
+            "RETIRED_LANE",
+            f"lane {name} is no longer declared, and not all of it was removed",
+            f"{why} Work in it that nobody has saved is moved to the saved work.",
+            "dos doctor --fix",
+        )
+        for name in removed_lanes(world)
+    ]
 
 
 def _reattach_command(world: World, path: Path) -> str:
@@ -106,6 +138,11 @@ def _reattach_command(world: World, path: Path) -> str:
         return git_command(world, f"worktree repair {quote(str(path))}")
     if path.is_dir() and not any(path.iterdir()):
         return f"rmdir {quote(str(path))}"
+    return _move_command(world, path)
+
+
+def _move_command(world: World, path: Path) -> str:
+    """A command that moves the folder to the saved work, unchanged."""
     kept = world.workspace.state / "salvage"
     number = 1
     while (kept / f"{number}-{path.name}").exists():

@@ -28,6 +28,8 @@ from dos.errors import (
     StoreUnreachable,
 )
 from dos.fleet.effect import Performers, Steps
+from dos.landing.lane.inside import program_text
+from dos.sandbox.io.start import launcher_code
 
 R = TypeVar("R")
 
@@ -45,9 +47,14 @@ MODULES = (
     "dos.journal.backends.sqlite",
     "dos.journal.events.kinds",
     "dos.reasons.table",
+    "dos.sandbox.io.launcher.kernel",
+    "dos.sandbox.io.launcher.landlock",
     "dos.units.io.beads",
     "dos.units.io.command",
     "dos.verify.io.corroborate",
+    "dos.verify.stubs.only_stubs",
+    "dos.verify.stubs.python_bodies",
+    "dos.verify.stubs.block_bodies",
     *(f"dos.agents.{name}" for name in registry.NAMES),
 )
 
@@ -59,6 +66,8 @@ def preload_modules() -> None:
     """
     for name in MODULES:
         import_module(name)
+    launcher_code()
+    program_text()
 
 
 def check_settings(config: Config) -> None:

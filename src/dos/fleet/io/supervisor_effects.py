@@ -4,6 +4,7 @@ Everything a worker can do is inherited from `WorkerEffects`. The simulator perf
 effects in memory.
 """
 
+import json
 import os
 import secrets
 import subprocess
@@ -15,6 +16,7 @@ from tempfile import TemporaryFile
 from typing import Protocol
 
 from dos import run_ids
+from dos.agents.homes.variables import private_variables, public_variables
 from dos.agents.io import logs, orphans
 from dos.approval.io.documents import SettingsText
 from dos.backlog.io.target import TargetState
@@ -91,16 +93,23 @@ class LocalExecutor:
     ) -> Identity:
         """Start a process in its own session.
 
-        It outlives the supervisor, and Ctrl-C on the supervisor does not reach it.
+        It outlives the supervisor, and Ctrl-C on the supervisor does not reach it. A worker is
+        handed the user's secrets on its standard input: every process of the user, an agent too,
+        can read the environment that another one was started with.
         """
+        handed = b""
+        if words[0] == "worker":
+            words = [*words, "--secrets-from-stdin"]
+            # Not by msgspec, which refuses what is not UTF-8.
+            handed = json.dumps(private_variables(os.environ)).encode() + b"\n"
         # An unnamed file: no other process can write to it, and unlike a pipe it never blocks.
         with log.open("wb") as output, TemporaryFile() as text:
-            text.write(stdin_text.encode())
+            text.write(handed + stdin_text.encode())
             text.seek(0)
             child = subprocess.Popen(
                 [sys.executable, "-P", "-m", "dos", *words],
                 cwd=cwd,
-                env=process.child_environment(os.environ, cwd),
+                env=process.child_environment(public_variables(os.environ), cwd),
                 stdin=text,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -184,7 +193,13 @@ class SupervisorEffects(WorkerEffects):
         self.plan_texts.approve(self.store, by=by)
 
     def observe(self, effect: ObserveFleet) -> FleetSnapshot:
-        """Observe the fleet, after stops were recorded that workers could not record."""
+        """Observe the fleet, after stops were recorded that workers could not record.
+
+        The first time, what workers of a killed supervisor left is removed: nobody else may have
+        noticed that they died.
+        """
+        if effect.is_first:
+            self._remove_leftovers()
         self._record_stops()
         observation = self.observer.observe(on_answers=self._apply_answers)
         begun: BaselineStarted | None = None
@@ -308,7 +323,15 @@ class SupervisorEffects(WorkerEffects):
             if not self._has_revoked(lease):
                 return False
         orphans.end_processes(str(self.workspace.root), lease)
+        self.checks.remove_abandoned()
         return True
+
+    def _remove_leftovers(self) -> None:
+        """End processes and remove temporary folders of leases that have ended."""
+        newest = self.store.last()
+        leases = [*self.store.leases(), *self.store.leases(locks=True)]
+        orphans.end_unleased_processes(str(self.workspace.root), leases, newest=newest)
+        self.checks.remove_abandoned()
 
     def _has_revoked(self, lease: Lease) -> bool:
         """Whether this supervisor revoked the lease before, and the confirmation was lost."""

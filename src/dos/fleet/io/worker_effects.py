@@ -38,6 +38,7 @@ from dos.landing.isolated import IsolatedLanding
 from dos.landing.queue import LandingQueue
 from dos.landing.shared_tree import SharedTreeLanding
 from dos.landing.target import open_target
+from dos.landing.trees.check_cache import CheckCache
 from dos.lanes.io.held_leases import HeldLeases, lease_request
 from dos.lease import Lease, Refusal
 from dos.limits.state.quota import ProviderLimits
@@ -121,6 +122,7 @@ class WorkerEffects:
             raise_if_halted=self._raise_if_halted,
             find_baseline_fault=retest.fault,
             declared_units=self.units,
+            cache=CheckCache(self.store),
         )
 
     def performers(self) -> Performers:
@@ -278,30 +280,31 @@ class WorkerEffects:
         )
 
     def run_agent(self, effect: effects.RunAgent) -> effects.AgentResult:
-        """Run the agent, then end what it has left running."""
-        result = self._launcher.run(
-            effect,
-            candidates.configured_agent(self.config, effect.agent),
-            prompt=self._prompt(effect),
-            environment=self.checks.agent_environment(
-                effect.lease, effect.run_id, effect.unit.name
-            ),
-            log=logs.agent_log(self.workspace.state, effect),
-        )
+        """Run the agent in a private home, then end what it has left running."""
+        agent = candidates.configured_agent(self.config, effect.agent)
+        with self.checks.agent_home(effect.lease, agent) as home:
+            result = self._launcher.run(
+                effect,
+                agent,
+                prompt=self._prompt(effect),
+                environment=self.checks.agent_environment(effect, agent, home),
+                home=home,
+                log=logs.agent_log(self.workspace.state, effect),
+                snapshot=partial(self.trees.snapshot, effect.worktree),
+                walls=self.checks.agent_walls(effect, agent, home),
+            )
+            orphans.end_processes(str(self.workspace.root), effect.lease)
         logs.prune_run(self.workspace.state, effect.run_lease.lane, effect.run_id)
-        orphans.end_processes(str(self.workspace.root), effect.lease)
         return result
 
     def _prompt(self, effect: effects.RunAgent) -> str:
         globs = effect.lease.region.globs
         if effect.documents:
-            lanes = self.config.known_lanes()
-            return prompt.replan_prompt(
-                effect.documents, lanes=lanes, held=effect.history, globs=globs
-            )
-        acceptance = self.checks.acceptance(effect.unit)
+            lanes, held = self.config.known_lanes(), effect.history
+            return prompt.replan_prompt(effect.documents, lanes=lanes, held=held, globs=globs)
+        command = self.checks.acceptance(effect.unit)
         return prompt.unit_prompt(
-            effect.unit, globs=globs, acceptance=acceptance, history=effect.history
+            effect.unit, globs=globs, acceptance=command, history=effect.history
         )
 
     def await_turn(self, effect: effects.AwaitTurn) -> int:
@@ -319,10 +322,7 @@ class WorkerEffects:
         self._pause(effect.seconds)
 
     def back_off(self, effect: effects.BackOff) -> None:
-        """Wait, but for a drain, also one that was requested just before the wait began.
-
-        An outage of the journal does not make the wait longer.
-        """
+        """Wait, but for a drain; an outage of the journal does not make the wait longer."""
         if self._backing_off[0] is not effect:
             self._backing_off = (effect, time.monotonic() + effect.seconds)
         deadline = self._backing_off[1]

@@ -24,8 +24,12 @@ class Workers(Table, frozen=True, kw_only=True):
     """Program and arguments for the adapters `command` and `scripted`."""
     pass_environment: tuple[str, ...] = ()
     """Names or patterns of variables that agents and checks see although dos withholds them."""
+    git_config: tuple[str, ...] = ()
+    """Keys of your global git configuration that agents and checks get, such as `filter.lfs.*`."""
+    home_files: tuple[str, ...] = ()
+    """Files and folders of your home directory that agents and checks get a whole copy of."""
     setup: str = ""
-    """Shell command that prepares a new worktree; not run with isolation `shared`."""
+    """Shell command that prepares a check tree and, except with isolation `shared`, a worktree."""
     setup_seconds: Seconds = 600.0
     """Time limit of the setup command."""
     ports: Ports = 10
@@ -58,9 +62,16 @@ class Workers(Table, frozen=True, kw_only=True):
             check_text(getattr(self, name), (name,))
         for place, name in enumerate(self.fallback):
             check_name(name, ("fallback", place), "agent name")
-        for name in ("command", "pass_environment"):
+        for name in ("command", "pass_environment", "git_config", "home_files"):
             for place, word in enumerate(getattr(self, name)):
                 check_text(word, (name, place))
+        for place, path in enumerate(self.home_files):
+            if path.startswith(("/", "~")) or ".." in path.split("/") or not path.strip("./"):
+                raise BadValue(
+                    ("home_files", place),
+                    f"{path!r} is not a path below your home directory",
+                    'Write it without the folder of the home: ".aws/config".',
+                )
         if self.agent:
             check_name(self.agent, ("agent",), "agent name")
         if self.command and not self.command[0].strip():

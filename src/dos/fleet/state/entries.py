@@ -59,13 +59,12 @@ reader: FactReader[FleetFact] = FactReader(
     FleetFact,
     silent="""
         lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
-        fleet_stopped decision_forced run_minted unit_taken id_allocated journal_pruned
-        limit_probed units_screened landing_queued landing_deferred agent_waiting agent_went_on
-        decision_raised plans_approved settings_approved budget_warned budget_spent
-        baseline_started baseline_checked work_committed intent_declared extent_changed
-        step_claimed step_verified run_suspended resume_proposed run_resumed run_ended
-        halt_proposed ledger_line_unreadable hook_fault receipt_issued test_witnessed
-        line_imported line_unreadable
+        fleet_stopped decision_forced run_minted unit_taken id_allocated journal_pruned limit_probed
+        units_screened landing_queued landing_deferred agent_waiting agent_went_on decision_raised
+        plans_approved settings_approved budget_warned budget_spent baseline_started
+        baseline_checked work_committed intent_declared extent_changed step_claimed step_verified
+        run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable
+        hook_fault receipt_issued test_witnessed command_checked line_imported line_unreadable
     """,
 )
 

@@ -48,10 +48,10 @@ _reader: FactReader[Handled] = FactReader(
         unit_attempted id_allocated journal_pruned limit_hit limit_probed limit_lifted
         units_screened landing_queued landing_deferred decision_raised decision_answered
         plans_approved settings_approved lane_cleared unit_cleared budget_warned budget_spent
-        budget_promised baseline_started baseline_checked work_committed fleet_found
-        incident_found intent_declared extent_changed step_claimed step_verified run_suspended
-        resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault
-        receipt_issued test_witnessed line_imported line_unreadable
+        budget_promised baseline_started baseline_checked work_committed fleet_found incident_found
+        intent_declared extent_changed step_claimed step_verified run_suspended resume_proposed
+        run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued
+        test_witnessed command_checked line_imported line_unreadable
     """,
 )
 

@@ -70,7 +70,12 @@ def dispatch(journal: JournalWriter, order: Dispatch) -> Steps[IterationResult]:
     except Halted as error:
         halted = error
     saved = yield from do(
-        effects.SaveCommits(run_id=journal.run_id, worktree=worktree, committed_by_dos=committed)
+        effects.SaveCommits(
+            run_id=journal.run_id,
+            worktree=worktree,
+            committed_by_dos=committed,
+            landed=landing is LandingResult.LANDED,
+        )
     )
     yield from journal.append_salvage(saved)
     if halted:
@@ -212,6 +217,7 @@ def run_agent(
         usage=list(outcome.usage),
         cost_usd=result.cost_usd,
         session=outcome.session,
+        refused=result.refused,
     )
     yield from journal.append(ended)
     used_up = budget.used_up(order.agent_choice.budget_rows, spent_by(ended))

@@ -1,20 +1,20 @@
 """Measure what an agent committed, and land what is proven by git and exit codes alone."""
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from dos import times
 from dos.agents.adapter import Ending
-from dos.choices import ChoiceName
-from dos.errors import Conflict, Halted
+from dos.errors import Halted
 from dos.fleet import effects
 from dos.fleet.effect import Steps, do
 from dos.fleet.worker.iteration import Dispatch, LandingResult
 from dos.fleet.worker.journal_writer import JournalWriter
 from dos.journal import streams
 from dos.journal.events import fleet, limits, runs
-from dos.journal.events.limits import BaselineChecked, DecisionAnswered
+from dos.journal.events.limits import BaselineChecked
 from dos.journal.events.runs import ReceiptIssued, StepVerified
 from dos.questions.catalog import AnyQuestion
+from dos.questions.changed_tests import TestsChanged
 from dos.questions.resources import BaselineFailed
 from dos.questions.units import LandingBlocked, LandingConflict
 from dos.receipts.receipt import CommandRun
@@ -27,7 +27,6 @@ PAUSES = times.exponential_backoff(0.1, cap=3.0)  # in seconds
 SHORT_WAIT_SECONDS = 5.0  # a turn that comes within this time is not recorded as a wait
 TURN_SECONDS = 60.0  # the longest single wait for a turn
 MOST_REFUSALS = 2  # of one unit's landing in a row, before a person is asked
-RAISED_AT = 1  # the version of a question's stream until it is answered
 
 # What was to land, where it could be prepared, and why it did not, where it did not.
 LandingAttempt = tuple[Landing | None, effects.NotLanded | None]
@@ -43,6 +42,7 @@ class LandingWork(Struct, frozen=True, kw_only=True):
     acceptance_run: CommandRun | None = None  # of the acceptance command, on that head
     is_replan: bool = False
     provenance: effects.Provenance | None = None  # None: the commits name it already
+    tests_accepted: bool = False  # a person lets these commits change tests
 
 
 def measure_and_land(
@@ -69,34 +69,37 @@ def measure_and_land(
             agent=order.agent_choice.agent.name,
             model=agent_result.outcome.model,
             run_id=journal.run_id,
+            version=agent_result.version,
         ),
     )
     unit = order.unit.name
     try:
         if worktree.queue:
-            yield from _await_turn(journal, worktree.queue)
-        landing, refused = yield from _land(journal, work)
+            yield from await_turn(journal, worktree.queue)
+        landing, refused = yield from land(journal, work)
     except Halted:
-        yield from _record_refusal(journal, unit, "its run was halted before it had landed")
+        yield from record_refusal(journal, unit, "its run was halted before it had landed")
         raise
     if refused is None:
         return LandingResult.LANDED
     failure = refused.baseline_failure
     if failure and refused.landing and not order.is_replan:
-        yield from _defer(journal, unit, worktree.queue)
-        yield from _keep_untested(journal, refused.landing, failure, order.iteration)
+        yield from defer(journal, unit, worktree.queue)
+        yield from keep_untested(journal, refused.landing, failure, order.iteration)
         return LandingResult.KEPT
     if refused.obstacle and landing and not order.is_replan:
-        yield from _defer(journal, unit, worktree.queue)
-        yield from journal.ask([_blocked_question(journal, landing, refused, ordinal=1)])
+        yield from defer(journal, unit, worktree.queue)
+        yield from journal.ask([blocked_question(journal, landing, refused, ordinal=1)])
         return LandingResult.KEPT
-    yield from _record_refusal(journal, unit, refused.reason)
-    if not refused.branch_moved:
+    yield from record_refusal(journal, unit, refused.reason)
+    if refused.tests_changed and refused.landing:
+        yield from _ask_about_tests(journal, order, refused.landing, refused.reason)
+    elif not refused.branch_moved:
         yield from _ask_about_refusals(journal, order, refused)
     return LandingResult.MISSED
 
 
-def _record_refusal(journal: JournalWriter, unit: str, reason: str) -> Steps[None]:
+def record_refusal(journal: JournalWriter, unit: str, reason: str) -> Steps[None]:
     yield from journal.append(fleet.LandingRefused(**journal.identity, unit=unit, reason=reason))
 
 
@@ -110,6 +113,22 @@ def _ask_about_refusals(
     reasons = [*order.refusals.reasons, refused.reason][-MOST_REFUSALS:]
     question = LandingConflict.ask(
         order.unit.name, reasons, lane=journal.lease.lane, ordinal=count // MOST_REFUSALS
+    )
+    yield from journal.ask([question])
+
+
+def _ask_about_tests(
+    journal: JournalWriter, order: Dispatch, landing: Landing, reason: str
+) -> Steps[None]:
+    """Ask a person whether commits that change tests may land, at the refusals that are asked of.
+
+    The agent of the first attempt is not the last: the next one reads the reason.
+    """
+    count = order.refusals.count + 1
+    if count % MOST_REFUSALS != 0:
+        return
+    question = TestsChanged.ask(
+        landing, reason, refused=count, lane=journal.lease.lane, ordinal=count // MOST_REFUSALS
     )
     yield from journal.ask([question])
 
@@ -159,18 +178,18 @@ def _measure(
     record = journal.run_record(fact)
     if is_delivered and worktree.queue:
         # In one transaction, so that a lane that lands alone does not pay for the queue.
-        queued = _queue_record(journal, order.unit.name, worktree.queue)
+        queued = queue_record(journal, order.unit.name, worktree.queue)
         yield from do(effects.RecordAll(records=[record, queued]))
     else:
         yield from do(record)
     return measured if is_delivered else None
 
 
-def _queue_record(journal: JournalWriter, unit: str, branch: str) -> effects.Record:
+def queue_record(journal: JournalWriter, unit: str, branch: str) -> effects.Record:
     return journal.run_record(limits.LandingQueued(**journal.identity, unit=unit, branch=branch))
 
 
-def _await_turn(journal: JournalWriter, branch: str) -> Steps[None]:
+def await_turn(journal: JournalWriter, branch: str) -> Steps[None]:
     """Wait until the landings that queued before have landed or died.
 
     A longer wait is recorded, so that the run is not taken for one whose agent hangs.
@@ -194,14 +213,14 @@ def _await_turn(journal: JournalWriter, branch: str) -> Steps[None]:
     yield from journal.append(limits.RunUnparked(**journal.identity, seconds=seconds))
 
 
-def _defer(journal: JournalWriter, unit: str, branch: str) -> Steps[None]:
+def defer(journal: JournalWriter, unit: str, branch: str) -> Steps[None]:
     """Let the next landing go first: this one waits for a person."""
     if branch:
         fact = limits.LandingDeferred(**journal.identity, unit=unit, branch=branch)
         yield from journal.append(fact)
 
 
-def _land(journal: JournalWriter, work: LandingWork) -> Steps[LandingAttempt]:
+def land(journal: JournalWriter, work: LandingWork) -> Steps[LandingAttempt]:
     """Land the work, and try again while only the branch has moved or the refusal may pass."""
     races = 0
     refusals = 0
@@ -215,6 +234,7 @@ def _land(journal: JournalWriter, work: LandingWork) -> Steps[LandingAttempt]:
                 acceptance_run=work.acceptance_run,
                 is_replan=work.is_replan,
                 provenance=work.provenance,
+                tests_accepted=work.tests_accepted,
             )
         )
         landing: Landing | None = None
@@ -235,7 +255,7 @@ def _land(journal: JournalWriter, work: LandingWork) -> Steps[LandingAttempt]:
         yield from do(effects.Pause(seconds=PAUSES.delay(races + refusals)))
 
 
-def _keep_untested(
+def keep_untested(
     journal: JournalWriter,
     landing: Landing,
     failure: BaselineChecked,
@@ -277,76 +297,11 @@ def _move_branch(
     yield from journal.append(_intent(journal, landing, iteration))
     refused = yield from do(effects.MoveBranch(lease=journal.lease, landing=landing))
     if refused is None:
-        yield from _record_landed(journal, landing, recognised=False)
+        yield from record_landed(journal, landing, recognised=False)
     return refused
 
 
-def settle(journal: JournalWriter, pending: list[effects.PendingLanding]) -> Steps[None]:
-    """Finish landings that were intended and did not happen, as far as git says they came."""
-    for intended in pending:
-        unit = intended.landing.unit
-        landing, refused = yield from _settle_one(journal, intended)
-        if refused and refused.baseline_failure:
-            yield from _defer(journal, unit, intended.landing.branch)
-            yield from _keep_untested(
-                journal,
-                intended.landing,
-                refused.baseline_failure,
-                intended.iteration,
-                is_intended=intended.untested,
-            )
-            return
-        if refused and refused.obstacle:
-            yield from _defer(journal, unit, intended.landing.branch)
-            if not intended.question:
-                blocked = landing or intended.landing
-                ordinal = intended.answered + 1
-                yield from journal.ask([_blocked_question(journal, blocked, refused, ordinal)])
-            continue
-        if refused:
-            yield from _record_refusal(journal, unit, refused.reason)
-        yield from _close_question(journal, intended.question)
-
-
-def _settle_one(journal: JournalWriter, pending: effects.PendingLanding) -> Steps[LandingAttempt]:
-    """Finish one pending landing: record it, move the branch, or land its commits again."""
-    landing = pending.landing
-    if (yield from do(effects.HasLanded(landing=landing))):
-        yield from _record_landed(journal, landing, recognised=True)
-        return landing, None
-    yield from do(_queue_record(journal, landing.unit, landing.branch))
-    yield from _await_turn(journal, landing.branch)
-    if pending.untested and pending.unit:
-        return (yield from _land_again(journal, pending, pending.unit))
-    refused = yield from do(effects.MoveBranch(lease=journal.lease, landing=landing))
-    if refused is None:
-        yield from _record_landed(journal, landing, recognised=False)
-    elif refused.branch_moved and pending.unit:
-        return (yield from _land_again(journal, pending, pending.unit))
-    return landing, refused
-
-
-def _land_again(
-    journal: JournalWriter, pending: effects.PendingLanding, unit: Unit
-) -> Steps[LandingAttempt]:
-    """Rebase the same commits onto what has landed since, test them there, and land them."""
-    worktree = yield from do(
-        effects.PrepareWorktree(lane=journal.lease.lane, run_id=journal.run_id, lease=journal.lease)
-    )
-    yield from journal.append_salvage(worktree.salvaged)
-    work = LandingWork(
-        unit=unit,
-        worktree=structs.replace(worktree, base=pending.landing.base),
-        head=pending.landing.commit,
-        iteration=pending.iteration,
-    )
-    attempt = yield from _land(journal, work)
-    saved = yield from do(effects.SaveCommits(run_id=journal.run_id, worktree=worktree))
-    yield from journal.append_salvage(saved)
-    return attempt
-
-
-def _blocked_question(
+def blocked_question(
     journal: JournalWriter, landing: Landing, refused: effects.NotLanded, ordinal: int
 ) -> AnyQuestion:
     """Return the question about a landing that a person's own work blocks."""
@@ -359,19 +314,7 @@ def _blocked_question(
     )
 
 
-def _close_question(journal: JournalWriter, question: str) -> Steps[None]:
-    """Answer the question about a landing that has cleared by itself."""
-    if not question:
-        return
-    answer = DecisionAnswered(id=question, choice=ChoiceName.RETRY, by=journal.run_id)
-    stream = streams.decision(question)
-    try:
-        yield from journal.append_shared(stream, answer, "cleared", expect=RAISED_AT)
-    except Conflict:
-        pass  # a person has answered it meanwhile
-
-
-def _record_landed(journal: JournalWriter, landing: Landing, *, recognised: bool) -> Steps[None]:
+def record_landed(journal: JournalWriter, landing: Landing, *, recognised: bool) -> Steps[None]:
     """Record the landing with its receipt, in one transaction.
 
     Until that is written the landing is pending, and the next run of the lane finishes it.

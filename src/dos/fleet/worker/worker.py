@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from dos.errors import Conflict, Fenced, Halted, NotReady
 from dos.fleet import choose_agent, effects, incidents
 from dos.fleet.effect import Steps, do
-from dos.fleet.worker import land
+from dos.fleet.worker import settle
 from dos.fleet.worker.dispatch import dispatch, replan, replan_outcome
 from dos.fleet.worker.iteration import (
     Dispatch,
@@ -210,7 +210,7 @@ class Worker:
         backlog = yield from self._read_backlog()
         if not backlog.pending_landings or backlog.paused or requested_stop(backlog):
             return backlog
-        yield from land.settle(self.journal, backlog.pending_landings)
+        yield from settle.settle(self.journal, backlog.pending_landings)
         return (yield from self._read_backlog())
 
     def _read_backlog(self) -> Steps[effects.Backlog]:

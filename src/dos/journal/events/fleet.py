@@ -82,6 +82,7 @@ class FleetStarted(Fact, frozen=True, kw_only=True):
     target: int  # how many workers it keeps running
     system: str = ""  # unique to the machine; empty: an older version did not record it
     version: str = ""  # of dos; empty: an older version did not record it
+    sandbox: str = ""  # what walls agents get on this host; empty: not recorded
 
 
 class FleetStopped(Fact, frozen=True, kw_only=True):
@@ -196,6 +197,7 @@ class AgentEnded(Fact, frozen=True, kw_only=True):
     usage: list[Usage] = field(default_factory=list)
     cost_usd: float | None = None  # None: the price is unknown
     session: str = ""  # the agent program's own name for the conversation
+    refused: str = ""  # what it printed of a refusal, behind walls: `Permission denied`
 
 
 class WorkMeasured(Fact, frozen=True, kw_only=True):

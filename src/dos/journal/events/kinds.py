@@ -76,6 +76,7 @@ from dos.journal.events.limits import (
     WorkCommitted,
 )
 from dos.journal.events.runs import (
+    CommandChecked,
     ExtentChanged,
     HaltProposed,
     IntentDeclared,
@@ -165,6 +166,7 @@ AnyFact = (
     | HookFault
     | ReceiptIssued
     | TestWitnessed
+    | CommandChecked
     | LineImported
     | LineUnreadable
 )

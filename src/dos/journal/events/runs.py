@@ -186,6 +186,29 @@ class TestWitnessed(Fact, frozen=True, kw_only=True):
     weakened: list[str] = field(default_factory=list)
 
 
+class CommandChecked(Fact, frozen=True, kw_only=True):
+    """A command ran on a tree in a check tree, for a landing or on the commit below it.
+
+    Recorded in the stream of all that its result can depend on, so that it need not run again. Of
+    work only passing results are recorded; a failing one is recorded of the commit below it.
+    """
+
+    kind = "command_checked"
+    host: str
+    command: str
+    tree: str
+    commit: str
+    setup: str  # digest of the setup command and the lock files
+    environment: str  # digest of the variables that the command saw
+    sandbox: str  # what was active while it ran
+    passed: bool
+    detail: str
+    exit_code: int | None
+    output_digest: str
+    started: str
+    ended: str
+
+
 class ReceiptIssued(Fact, frozen=True, kw_only=True):
     """A worker issued the receipt of a landed commit, or could not.
 

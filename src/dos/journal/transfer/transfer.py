@@ -48,12 +48,11 @@ _positional: FactReader[_Positional] = FactReader(
         unit_attempted iteration_committed run_stopped id_allocated limit_hit limit_probed
         limit_lifted units_screened run_parked landing_queued landing_deferred run_unparked
         agent_waiting agent_went_on pause_requested pause_ended halt_requested spin_flagged
-        decision_raised decision_answered plans_approved settings_approved lane_cleared
-        unit_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked
-        work_committed fleet_found incident_found intent_declared extent_changed step_claimed
-        step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
-        ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
-        line_unreadable
+        decision_raised decision_answered plans_approved settings_approved lane_cleared unit_cleared
+        budget_warned budget_spent budget_promised baseline_started baseline_checked work_committed
+        fleet_found incident_found intent_declared extent_changed step_claimed step_verified
+        run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable
+        hook_fault receipt_issued test_witnessed command_checked line_imported line_unreadable
     """,
 )
 _REFUSED = (Readability.WRONG_FAMILY, Readability.UNREADABLE_NEWER)

@@ -22,6 +22,10 @@ class Agent(Struct, frozen=True, kw_only=True):
     found_by: str
     lane: str = ""  # empty: unknown
     run_id: str = ""
+    # Whether it belongs to the lease of the lane: by its key, or as a descendant of its worker.
+    # Variables and names of processes prove that it is an agent, but not of which lane.
+    is_proven: bool = False
+    is_of_supervisor: bool = False  # all that is known is a supervisor that it descends from
 
     def __str__(self) -> str:
         of_lane = f" on lane {self.lane}" if self.lane else ""
@@ -37,12 +41,27 @@ def find_calling_agent(workspace: Workspace | None, leases: Sequence[Lease]) -> 
     workers = [lease for lease in leases if lease.key_hash]
     if agent := _by_key(os.environ, workers, f"{KEY_VARIABLE} is set"):
         return agent
+    ancestors = process.ancestors(os.getpid())
+    if agent := _by_worker(ancestors, workers):
+        return agent
     if workspace and (agent := _by_marks(os.environ, workspace, workers, "its environment")):
         return agent
-    for ancestor in process.ancestors(os.getpid()):
+    for ancestor in ancestors:
         if agent := _by_ancestor(ancestor, workspace, workers):
             return agent
     return None
+
+
+def holds(lease: Lease) -> bool:
+    """Whether this process belongs to the holder of a lease that has a key: by the key, or as a
+    descendant of the worker. Of a lease without a key any process may say that it is its own.
+    """
+    if not lease.key_hash:
+        return True
+    if key_hash(os.environ.get(KEY_VARIABLE, "")) == lease.key_hash:
+        return True
+    family = [os.getpid(), *process.ancestors(os.getpid())]
+    return lease.pid in family and process.holder_is_running(lease) is True
 
 
 def _by_key(carried: Mapping[str, str], workers: Sequence[Lease], found_by: str) -> Agent | None:
@@ -52,8 +71,17 @@ def _by_key(carried: Mapping[str, str], workers: Sequence[Lease], found_by: str)
         return None
     for lease in workers:
         if lease.key_hash == key_hash(key):
-            return _agent_of(lease, found_by)
+            return _agent_of(lease, found_by, is_proven=True)
     return Agent(lane=carried.get("DOS_LANE", ""), found_by=found_by)
+
+
+def _by_worker(ancestors: Sequence[int], workers: Sequence[Lease]) -> Agent | None:
+    """By the worker of a live lease among the ancestors."""
+    for lease in workers:
+        if lease.pid in ancestors and process.holder_is_running(lease):
+            found_by = f"process {lease.pid}, which it descends from, is its worker"
+            return _agent_of(lease, found_by, is_proven=True)
+    return None
 
 
 def _by_marks(
@@ -74,20 +102,26 @@ def _by_marks(
 def _by_ancestor(
     ancestor: int, workspace: Workspace | None, workers: Sequence[Lease]
 ) -> Agent | None:
-    """By a worker among the ancestors, or by an ancestor's environment."""
-    found_by = f"process {ancestor}, which it descends from, is its worker"
-    for lease in workers:
-        if lease.pid == ancestor and process.holder_is_running(lease):
-            return _agent_of(lease, found_by)
+    """By what an ancestor runs, or by an ancestor's environment."""
     words = process.dos_arguments(process.command_line(ancestor))
-    # Also a worker that has lost its lease, or one of another workspace.
-    if words and process.verb_of(words) == "worker":
-        return Agent(lane=process.option_of(words, "--lane"), found_by=found_by)
+    verb = process.verb_of(words or ())
+    if verb == "worker":  # one that has lost its lease, or one of another workspace
+        found_by = f"process {ancestor}, which it descends from, is its worker"
+        return Agent(lane=process.option_of(words or (), "--lane"), found_by=found_by)
+    if verb == "up" and not _starts_another(words or ()):
+        # It adopts what a killed worker leaves behind.
+        found_by = f"process {ancestor}, which it descends from, is a supervisor"
+        return Agent(found_by=found_by, is_of_supervisor=True)
     if workspace is None:
         return None
     carried = process.environment_of(ancestor)
     return _by_marks(carried, workspace, workers, f"process {ancestor}, which it descends from,")
 
 
-def _agent_of(lease: Lease, found_by: str) -> Agent:
-    return Agent(lane=lease.lane, run_id=lease.run_id, found_by=found_by)
+def _starts_another(words: Sequence[str]) -> bool:
+    """Whether a `dos up` only starts the supervisor in the background, as a person does."""
+    return any(word == "-d" or word.startswith("--det") for word in words)
+
+
+def _agent_of(lease: Lease, found_by: str, *, is_proven: bool = False) -> Agent:
+    return Agent(lane=lease.lane, run_id=lease.run_id, found_by=found_by, is_proven=is_proven)

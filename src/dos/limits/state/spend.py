@@ -74,7 +74,7 @@ _reader: FactReader[Handled] = FactReader(
         settings_approved lane_cleared unit_cleared baseline_started baseline_checked work_committed
         fleet_found incident_found intent_declared extent_changed step_claimed step_verified
         run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable
-        hook_fault receipt_issued test_witnessed line_imported line_unreadable
+        hook_fault receipt_issued test_witnessed command_checked line_imported line_unreadable
     """,
 )
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from dos.machine import execute
 from dos.receipts.receipt import CommandRun, Source, combined_digest, command_digest, is_plain_text
+from dos.sandbox.walls import Walls
 from dos.times import now_stamp
 from dos.witness.fact import cannot_fail
 
@@ -27,7 +28,7 @@ class AcceptanceResult(Struct, frozen=True, kw_only=True):
     output: list[str] = []  # its last lines
 
 
-AcceptanceCheck = Callable[[Path], AcceptanceResult]
+AcceptanceCheck = Callable[[str], AcceptanceResult]  # runs the acceptance command on a commit
 
 
 class DeclaredCommands(Struct, frozen=True, kw_only=True):
@@ -43,10 +44,12 @@ def run_acceptance(
     environment: dict[str, str],
     seconds: float,
     stopped: Callable[[], bool] = execute.never_stop,
+    walls: Walls | None = None,
 ) -> AcceptanceResult:
     """Run a shell command in a tree and return its exit code as the verdict.
 
-    It fails when it takes longer than `seconds`; when `stopped` says so it is ended early.
+    It fails when it takes longer than `seconds`; when `stopped` says so it is ended early. `walls`
+    say what it may touch.
     """
     started = now_stamp()
     ran = execute.run(
@@ -54,6 +57,7 @@ def run_acceptance(
         cwd=tree,
         environment=environment,
         limits=execute.Limits(wall_seconds=seconds, should_stop=stopped),
+        walls=walls,
     )
     exit_code = None
     if not ran.ended_by:

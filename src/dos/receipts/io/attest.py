@@ -6,6 +6,7 @@ was declared for it before the commit was made: otherwise the claimant could hav
 
 import os
 import secrets
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +23,7 @@ from dos.git.repository import Writer
 from dos.machine import process
 from dos.receipts.io import acceptance, draft, repository
 from dos.receipts.receipt import (
+    CommandRun,
     Receipt,
     Source,
     combined_digest,
@@ -69,14 +71,20 @@ class AttestRequest(Struct, frozen=True, kw_only=True):
     expires_days: float | None = None
 
 
+# Runs a command on a commit and returns its tree and the run.
+RunOnBase = Callable[[str, str], tuple[str, CommandRun | None]]
 # What the witness says, and the fields of the receipt about how it was found out.
 Observation = tuple[EvidenceFacts, dict[str, Any]]
 
 
-def attest_claim(world: World, asked: AttestRequest) -> tuple[Receipt, Verdict]:
+def attest_claim(
+    world: World, asked: AttestRequest, run_on_base: RunOnBase | None = None
+) -> tuple[Receipt, Verdict]:
     """Return the unsigned receipt and the verdict; adverse answers get a receipt too.
 
-    Raises BadInput before anything is run, where the receipt could not be made.
+    A command that is bound to a unit and passes is also given to `run_on_base`: only one that fails
+    there tells whether the unit was done. Raises BadInput before anything is run, where the
+    receipt could not be made.
     """
     receipt = validated(_for_commit(world, asked))
     claim = EffectClaim(key=asked.claim, narrated=asked.narrated)
@@ -84,6 +92,8 @@ def attest_claim(world: World, asked: AttestRequest) -> tuple[Receipt, Verdict]:
         return structs.replace(receipt, verdict=belief.Answer.NO_CLAIM), belief.judge(claim, ())
     if asked.accept_cmd:
         facts, fields = _command(world, asked, receipt)
+        if run_on_base and fields["bound"] and fields["exit_code"] == 0 and receipt.base:
+            fields |= _base_fields(run_on_base, receipt.base, asked.accept_cmd)
     else:
         facts, fields = _snapshots(asked)
     verdict = belief.judge(claim, [facts])
@@ -179,6 +189,17 @@ def _command(world: World, asked: AttestRequest, receipt: Receipt) -> Observatio
         "witness_author": draft.COMMAND,
     }
     return say(draft.COMMAND, rung, asked.claim, detail), fields
+
+
+def _base_fields(run_on_base: RunOnBase, base: str, script: str) -> dict[str, Any]:
+    """Return the fields of a receipt about the run on the commit's parent."""
+    tree, run = run_on_base(base, script)
+    passed = run is not None and run.exit_code == 0
+    fields: dict[str, Any] = {"base_tree": tree, "tells_apart": not passed}
+    if run:
+        fields["base_exit_code"] = run.exit_code
+        fields["base_output_digest"] = run.output_digest
+    return fields
 
 
 def _difference(tree: Path, commit: str, *, untracked: bool = True) -> str:

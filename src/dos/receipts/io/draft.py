@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import structs, to_builtins
+from msgspec import Struct, structs
 
 from dos.errors import BadInput, DosError
 from dos.git.repository import Writer
@@ -22,6 +22,8 @@ from dos.receipts.receipt import (
     NotAReceipt,
     Receipt,
     decode_receipt,
+    is_plain_text,
+    receipt_fields,
     unsigned_receipt,
     validated,
 )
@@ -38,6 +40,34 @@ GIT = "git"
 COMMAND = "os_acceptance"
 
 
+class Circumstances(Struct, frozen=True, kw_only=True):
+    """What a receipt says besides the result: the result before the work, and who worked where."""
+
+    base_tree: str = ""  # empty: the command was not run on the base
+    base_run: CommandRun | None = None
+    tells_apart: bool = False
+    prior_tests: bool = False
+    red_tests: tuple[str, ...] = ()
+    setup_digest: str = ""
+    sandbox: str = ""
+    agent: str = ""
+    model: str = ""
+    agent_version: str = ""
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of a receipt; a name that a receipt cannot hold is left out."""
+        fields = structs.asdict(self)
+        run = fields.pop("base_run")
+        if run:
+            fields["base_exit_code"] = run.exit_code
+            fields["base_output_digest"] = run.output_digest
+        for name in ("agent", "model", "agent_version"):
+            if not is_plain_text(fields[name]):
+                fields[name] = ""
+        fields["red_tests"] = tuple(filter(is_plain_text, self.red_tests))
+        return fields
+
+
 def draft_receipt(
     git: Writer,
     landed: Landing,
@@ -46,6 +76,7 @@ def draft_receipt(
     region_root: str,
     runs: Sequence[CommandRun] = (),
     declared: DeclaredCommands = DeclaredCommands(),
+    circumstances: Circumstances = Circumstances(),
 ) -> dict[str, Any] | None:
     """Return what is known before the branch moves; the journal keeps it, so a crash loses nothing.
 
@@ -79,10 +110,11 @@ def draft_receipt(
         nonce=secrets.token_hex(16),
         accountability_tier=Accountability.OS_RECORDED,
         timestamp=now_stamp(),
+        **circumstances.fields(),
         **witnessed,
     )
     try:
-        return to_builtins(validated(receipt))  # type: ignore[no-any-return]
+        return receipt_fields(validated(receipt))
     except BadInput:
         return None
 
@@ -111,7 +143,7 @@ def issue_receipt(git: Writer, workspace: Workspace, landed: Landing, *, ref: st
         notes.add_note(git, receipt)
     except (DosError, OSError) as error:
         messages.append(f"its receipt is in the journal but not in git's notes: {error}")
-    return IssuedReceipt(receipt=to_builtins(receipt), message="; ".join(messages))
+    return IssuedReceipt(receipt=receipt_fields(receipt), message="; ".join(messages))
 
 
 def _with_ancestry(git: Writer, receipt: Receipt, landed: Landing, ref: str) -> Receipt:

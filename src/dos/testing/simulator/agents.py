@@ -5,15 +5,17 @@ of these it leaves out and how it ends. What it did is in the model of git, what
 result, and only the first may count.
 """
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
 from dos.agents.adapter import LAUNCH_FAILED, AgentOutcome, Ending, Usage
 from dos.fleet import effects
+from dos.regions import Region
 from dos.testing.simulator.world import faults
-from dos.testing.simulator.world.process import SUSPENDED, Process, Suspended
-from dos.testing.simulator.world.repository import Tree
+from dos.testing.simulator.world.process import SUSPENDED, KilledInEffect, Process, Suspended
+from dos.testing.simulator.world.repository import OUTSIDE, Tree
 from dos.testing.simulator.world.site import Site
 from dos.testing.simulator.world.workspace import COST_USD, SILENCE_SECONDS, WALL_SECONDS
 
@@ -37,7 +39,7 @@ ENDINGS = {
     faults.LIMIT_DOUBTED: Ending.USAGE_WINDOW,
 }
 # The faults with which an agent still commits, and those with which it still edits.
-COMMITS = ("", faults.STRAY, faults.RED, faults.LEFTOVERS)
+COMMITS = ("", faults.STRAY, faults.RED, faults.LEFTOVERS, *faults.TRESPASSES)
 EDITS = (*COMMITS, faults.TO_BRANCH, faults.LIE, faults.STALL, faults.SPIN, faults.AGENT_CRASH)
 
 
@@ -68,6 +70,7 @@ class Agents:
         self.site = site
         self.scheduler = site.scheduler
         self.running: list[Agent] = []
+        self.on_progress: Callable[[Process, effects.Worktree], None] = lambda _process, _tree: None
 
     def start(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.AgentResult]:
         """Start an agent; the worker is resumed with its result when the agent ends."""
@@ -100,7 +103,7 @@ class Agents:
         for name in (faults.NOT_INSTALLED, faults.LIMIT_DOUBTED, faults.TO_BRANCH):
             if not fault and self.site.draws_question(ASKED_ABOUT):
                 fault = name
-        return fault
+        return fault or self.site.lane_faults.draw_trespass()
 
     def end_older_agents(self, host: str, lane: str, fence: int) -> None:
         """End the agents of the lane on this host that run under this fence or an older one."""
@@ -128,20 +131,68 @@ class Agents:
         unit = agent.effect.unit.name
         agent.done += 1
         if agent.done == 1 and agent.fault in EDITS:
-            repository.edit(agent.tree)
+            self._edit(agent, agent.tree)
+            if agent.fault == faults.WRITES_ELSEWHERE:
+                self._write_elsewhere(agent)
         elif agent.done == 2 and agent.fault in COMMITS:
-            fault = agent.fault
-            repository.commit(
-                agent.tree, unit, strays=fault == faults.STRAY, red=fault == faults.RED
-            )
-            if fault == faults.LEFTOVERS:
-                repository.edit(agent.tree)
+            self._commit(agent)
         elif agent.done == 2 and agent.fault == faults.TO_BRANCH and not agent.effect.documents:
             repository.commit_to_branch(agent.tree, unit)
         if agent.done == 3:
             self._end(agent, ENDINGS.get(agent.fault, Ending.OK))
         else:
             self.scheduler.schedule(agent.seconds * 350, self._act, agent)
+
+    def _edit(self, agent: Agent, tree: Tree) -> None:
+        """Make an edit inside the agent's lane, or outside of every lane."""
+        path = _path_in(agent.effect.lease.region)
+        if agent.fault == faults.STRAY:
+            path = OUTSIDE
+        self.site.repository.edit(tree, path, agent.effect.lease.lane)
+
+    def _commit(self, agent: Agent) -> None:
+        """Commit the work, with what the agent does besides; its monitor may look at it then."""
+        repository, fault, tree = self.site.repository, agent.fault, agent.tree
+        names = [agent.effect.unit.name]
+        # What a replan names is not judged at its landing: only the oracle reads it later.
+        if fault == faults.NAMES_ANOTHER and not agent.effect.documents:
+            names += [unit.name for unit in self.site.units if unit.name not in names][:1]
+        repository.commit(
+            tree, *names, red=fault == faults.RED, rewrites_history=fault == faults.REWRITES
+        )
+        if fault == faults.LEFTOVERS:
+            self._edit(agent, tree)
+        elif fault == faults.LANE_DAMAGED:
+            tree.is_damaged = True
+        if agent.worker.paused_until <= self.scheduler.now:
+            try:
+                self.on_progress(agent.worker, agent.effect.worktree)
+            except KilledInEffect:
+                self.scheduler.kill(agent.worker)
+
+    def _write_elsewhere(self, agent: Agent) -> None:
+        """Write into the other lanes of the host.
+
+        Walls refuse whatever it writes there. Without walls it commits work of its own there, which
+        the landing of the other lane has to notice; what it could hide there is not promised.
+        """
+        repository, regions = self.site.repository, self.site.workspace.regions
+        host = agent.worker.host.name
+        for path, tree in repository.trees.items():
+            is_other = path.startswith(f"{host}/") and tree is not agent.tree
+            if not is_other or not tree.base or tree.lane not in regions:
+                continue
+            if not self.site.lane_faults.is_walled:
+                self._edit(agent, tree)
+                repository.commit(tree, agent.effect.unit.name)
+            elif self.passes_walls():
+                repository.edit(tree, _path_in(regions[tree.lane]), agent.effect.lease.lane)
+            else:
+                self.scheduler.counts[faults.WALL] += 1
+
+    def passes_walls(self) -> bool:
+        """Whether an agent can write outside its lane where there are walls."""
+        return False
 
     def _end(self, agent: Agent, how: Ending) -> None:
         """End the agent; a worker that sleeps learns of it when it wakes."""
@@ -196,6 +247,11 @@ class Agents:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self.scheduler.clock.wall_ms() / 1000, UTC)
+
+
+def _path_in(lane: Region) -> str:
+    """Return a path inside the lane."""
+    return lane.globs[0].replace("**", "work.txt")
 
 
 def _exit_code(fault: str, how: Ending) -> int:

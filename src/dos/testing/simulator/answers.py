@@ -20,6 +20,7 @@ from dos.fleet.state import held_units
 from dos.journal.events.envelope import Event
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
+from dos.questions.changed_tests import TestsChanged
 from dos.questions.documents import SettingsChanged, TextChanged
 from dos.questions.question import Choice, ClearLane, ClearUnit, Consequence, LiftLimit
 from dos.questions.resources import BaselineFailed, BudgetSpent
@@ -205,6 +206,8 @@ class AnswerChecker:
             case UnitHeld(unit=unit) as held if unit in seen.verdicts and unit in seen.unfinished:
                 if _is_held(seen, held):
                     return f"{unit} is still held"
+            case TestsChanged() as changed if answer.choice.name == ChoiceName.ACCEPT:
+                return self._lost_landing(changed, lane, seen)
             case BaselineFailed() as failed if seen.baseline.step is gate.Step.WAIT:
                 if self._is_about_now(failed, answer):
                     return f"{failed.host} still waits"
@@ -213,6 +216,19 @@ class AnswerChecker:
                 if room and _asks_again(room.questions, spent):
                     return f"the budget of {spent.account} is unchanged"
         return ""
+
+    def _lost_landing(self, changed: TestsChanged, lane: str, seen: Observation) -> str:
+        """Return that accepted commits are not to land; "" if they are, or were refused since."""
+        unit = self.site.fleet.units.get(changed.unit)
+        is_open = changed.unit in seen.unfinished and unit is not None and not unit.landed
+        if not is_open or unit is None or unit.refused != changed.refused:
+            return ""
+        pending = seen.backlogs[lane].pending_landings
+        if any(
+            landing.tests_accepted and landing.landing.unit == changed.unit for landing in pending
+        ):
+            return ""
+        return f"the commits of {changed.unit} are not to land"
 
     def _text_ignored(self, changed: TextChanged, answer: Answer, seen: Observation) -> str:
         """Return how the answer about a text was ignored; "" if it was not.

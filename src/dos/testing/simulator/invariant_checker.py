@@ -13,7 +13,7 @@ from dos.baseline import gate
 from dos.choices import ChoiceName
 from dos.fleet.worker.dispatch import REPLAN as REPLAN
 from dos.journal import lease_state, streams
-from dos.journal.events import fleet, limits
+from dos.journal.events import fleet, limits, runs
 from dos.journal.events.envelope import Event
 from dos.limits import budget
 from dos.limits.accounts import Account, LaneDay
@@ -59,6 +59,7 @@ class InvariantChecker(LeaseChecker):
         self._versions: dict[str, int] = {}
         self._attempts: dict[str, tuple[int, int]] = {}  # run -> its newest iteration and attempt
         self._landed: dict[str, str] = {}
+        self._witnessed: set[str] = set()  # commits of which a receipt says that they are
         self._spent: Counter[tuple[str, str]] = Counter()  # dollars by scope and subject
         self._budget_questions: dict[str, BudgetSpent] = {}
         self._raised: set[str] = set()
@@ -81,9 +82,15 @@ class InvariantChecker(LeaseChecker):
             self.site.apply(event)
             if cooling:
                 self._check_cooldowns(event, cooling)
-        stale = self.site.repository.stale
-        if stale:
-            raise InvariantBroken(invariants.GIT_FENCE, stale[0])
+        repository = self.site.repository
+        for invariant, noted in (
+            (invariants.GIT_FENCE, repository.stale),
+            (invariants.OWN_WORK, repository.foreign),
+            (invariants.WHOLE, repository.half_taken),
+            (invariants.SAVED_ONCE, repository.saved_twice),
+        ):
+            if noted:
+                raise InvariantBroken(invariant, noted[0])
 
     def _check_cooldowns(self, event: Event, before: set[str]) -> None:
         """Raise if units came off their cooldown because the fleet was started."""
@@ -160,6 +167,9 @@ class InvariantChecker(LeaseChecker):
                 self._unit_landed(event, fact)
             case fleet.RunStopped():
                 self._run_stopped(event, fact)
+            case runs.ReceiptIssued(receipt=receipt):
+                if receipt and receipt["tells_apart"]:
+                    self._witnessed.add(fact.commit)
             case never:
                 assert_never(never)
 
@@ -298,6 +308,21 @@ class InvariantChecker(LeaseChecker):
             )
         self._landed[fact.unit] = fact.commit
         self.landed_at = event.pos
+        if not fact.unit.startswith(f"{REPLAN}/"):
+            self._check_acceptance(event, fact)
+
+    def _check_acceptance(self, event: Event, fact: fleet.UnitLanded) -> None:
+        """Check what the acceptance command says on the landed commit, and on the one below it."""
+        site = self.site
+        if not site.passes(fact.unit, fact.commit):
+            raise InvariantBroken(
+                invariants.ACCEPTED, f"event {event.pos}: {fact.unit} fails on {fact.commit}"
+            )
+        counts_as_red = site.lane_faults.needs_red or fact.commit in self._witnessed
+        if counts_as_red and site.passes(fact.unit, fact.base):
+            raise InvariantBroken(
+                invariants.WITNESSED, f"event {event.pos}: {fact.unit} passed on {fact.base}"
+            )
 
     def _run_stopped(self, event: Event, fact: fleet.RunStopped) -> None:
         """Check that the run stops once, for a reason from the table, with what it needs.

@@ -37,6 +37,11 @@ HOLDS = "who-holds-goes-on"
 BASELINE = "no-agent-on-a-red-target"
 TURNS = "landings-take-turns"
 UPGRADE = "older-workers-drain"
+OWN_WORK = "only-its-own-work-lands"
+WHOLE = "hand-overs-are-whole"
+SAVED_ONCE = "nothing-is-saved-twice"
+ACCEPTED = "what-lands-is-accepted"
+WITNESSED = "witnessed-was-red-before"
 
 INVARIANTS = {
     POSITIONS: (
@@ -71,7 +76,7 @@ INVARIANTS = {
     ),
     GIT_FENCE: "Git moves the branch only for the lane's newest fence.",
     INTENT: "The target branch moves to a commit of the fleet only after the intent was recorded.",
-    KEPT: "An agent's edit is on the target branch, on a salvage ref, or still in its worktree.",
+    KEPT: "An agent's edit is on the target branch, in the saved work, or still in its lane.",
     REPLAY: "Every decision, made again from its recorded evidence, is the same.",
     ONE_ANSWER: "A question is answered at most once, and only after it was raised.",
     TAKES_EFFECT: (
@@ -109,6 +114,20 @@ INVARIANTS = {
         "more agent."
     ),
     BUDGET: "No class of lanes holds more leases than its budget.",
+    OWN_WORK: (
+        "What lands descends from the branch, names its own unit alone, and was written by agents "
+        "of its lane, inside that lane."
+    ),
+    WHOLE: (
+        "Work that counts as handed over is in the repository with all of its files, and a lane "
+        "that counts as settled has no edit that is neither on the target branch nor saved."
+    ),
+    SAVED_ONCE: "No two salvage refs hold the same work.",
+    ACCEPTED: "The acceptance command of a unit passes on the commit that landed.",
+    WITNESSED: (
+        "A landing counts as witnessed only if the acceptance command fails on the commit below "
+        "it; where that is required, nothing else lands."
+    ),
 }
 
 

@@ -8,7 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from dos.testing.simulator import invariants, supervisor_mutants, worker_mutants
+from dos.testing.simulator import (
+    invariants,
+    landing_mutants,
+    supervisor_mutants,
+    worker_mutants,
+)
 
 if TYPE_CHECKING:
     from dos.testing.simulator.simulation import Simulation
@@ -86,6 +91,20 @@ PLANTED = {
     ),
     "red-target-ignored": PlantedBug(supervisor_mutants.red_target_ignored, invariants.BASELINE),
     "one-too-many": PlantedBug(supervisor_mutants.one_too_many, invariants.POPULATION),
+    "accept-ignored": PlantedBug(landing_mutants.accept_ignored, invariants.TAKES_EFFECT),
+    "acceptance-ignored": PlantedBug(landing_mutants.acceptance_ignored, invariants.ACCEPTED),
+    "green-base-ignored": PlantedBug(landing_mutants.green_base_ignored, invariants.WITNESSED),
+    "required-red-ignored": PlantedBug(landing_mutants.required_red_ignored, invariants.WITNESSED),
+    "walls-down": PlantedBug(landing_mutants.walls_down, invariants.OWN_WORK),
+    "strays-landed": PlantedBug(landing_mutants.strays_landed, invariants.OWN_WORK),
+    "other-names-landed": PlantedBug(landing_mutants.other_names_landed, invariants.OWN_WORK),
+    "history-ignored": PlantedBug(landing_mutants.history_ignored, invariants.OWN_WORK),
+    "taken-before-saved": PlantedBug(landing_mutants.taken_before_saved, invariants.WHOLE),
+    "torn-pack-taken": PlantedBug(landing_mutants.torn_pack_taken, invariants.WHOLE),
+    "refused-is-empty": PlantedBug(landing_mutants.refused_is_empty, invariants.WHOLE),
+    "settled-unsaved": PlantedBug(landing_mutants.settled_unsaved, invariants.WHOLE),
+    "refused-removed": PlantedBug(landing_mutants.refused_removed, invariants.KEPT),
+    "saved-again": PlantedBug(landing_mutants.saved_again, invariants.SAVED_ONCE),
 }
 
 

@@ -80,7 +80,7 @@ def _check_repository(site: Site, checker: InvariantChecker) -> None:
                 invariants.INTENT,
                 f"{unit} is on the branch in {commit}, which was not recorded as intended",
             )
-    missing = set(range(1, repository.edits + 1)) - repository.reachable_edits()
+    missing = repository.lost_edits()
     if missing:
         raise InvariantBroken(invariants.KEPT, f"edit {min(missing)} is lost")
 
@@ -212,9 +212,17 @@ class Simulation:
         asking = None
         if seed % ASKED == ASKED - 2:
             asking = Random(-seed)
-        self.site = site = Site(Random(seed), backend, clock, is_checked=is_checked, asking=asking)
+        self.site = site = Site(
+            Random(seed),
+            backend,
+            clock,
+            is_checked=is_checked,
+            asking=asking,
+            lanes=Random(f"lanes of {seed}"),
+        )
         self.agents = Agents(site)
         self.workers = WorkerEffects(site, self.agents)
+        self.agents.on_progress = self.workers.take_over_progress
         self.supervisors = SupervisorEffects(site, self.workers)
         self.outside_events = OutsideEvents(site)
         self.checker = InvariantChecker(site, self.supervisors)

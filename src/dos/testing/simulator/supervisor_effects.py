@@ -39,6 +39,7 @@ from dos.questions.state import Decisions, expiry_entries
 from dos.testing.simulator.baseline_effects import BaselineEffects
 from dos.testing.simulator.worker_effects import WorkerEffects
 from dos.testing.simulator.world import faults
+from dos.testing.simulator.world.branch_view import BranchView
 from dos.testing.simulator.world.process import (
     SUSPENDED,
     Host,
@@ -47,7 +48,6 @@ from dos.testing.simulator.world.process import (
     Suspended,
     simulated_by,
 )
-from dos.testing.simulator.world.repository import BranchView
 from dos.testing.simulator.world.site import Site
 from dos.units.unit import Unit
 

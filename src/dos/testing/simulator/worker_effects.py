@@ -20,8 +20,10 @@ from dos.journal import streams
 from dos.journal.events.envelope import Event
 from dos.lease import Lease
 from dos.receipts.receipt import IssuedReceipt
+from dos.testing.simulator.agents import Agents
 from dos.testing.simulator.lease_effects import LeaseEffects
 from dos.testing.simulator.world import faults
+from dos.testing.simulator.world.landing import SimulatedLanding
 from dos.testing.simulator.world.process import (
     BEGIN_MS,
     Later,
@@ -30,7 +32,7 @@ from dos.testing.simulator.world.process import (
     Suspended,
     simulated_by,
 )
-from dos.testing.simulator.world.repository import TARGET
+from dos.testing.simulator.world.site import Site
 from dos.units.unit import Landing, Unit
 
 REFUSED_MORE = 0.6  # share of the landings on a moved branch, in worlds with more questions
@@ -46,6 +48,14 @@ RACES = {
 
 class WorkerEffects(LeaseEffects):
     """Performs a worker's effects against the simulated store, repository and agents."""
+
+    def __init__(self, site: Site, agents: Agents) -> None:
+        super().__init__(site, agents)
+        self._landings: dict[int, SimulatedLanding] = {}  # by process
+
+    def take_over_progress(self, process: Process, worktree: effects.Worktree) -> None:
+        """Take over the commits of an agent at work, as its monitor does."""
+        self.landing(process).snapshot(worktree)
 
     def table(self) -> Performers:
         """Return the performer of each effect."""
@@ -161,16 +171,19 @@ class WorkerEffects(LeaseEffects):
 
     # The repository
 
+    def landing(self, process: Process) -> SimulatedLanding:
+        """Return what a process lands with."""
+        if process.pid not in self._landings:
+            self._landings[process.pid] = SimulatedLanding(
+                self.site, process, self._raise_if_halted
+            )
+        return self._landings[process.pid]
+
     def prepare_worktree(
         self, process: Process, effect: effects.PrepareWorktree
     ) -> effects.Worktree:
-        """Save what an earlier run left in the worktree, and reset it."""
-        path = f"{process.host.name}/{effect.lane}"
-        tree = self.repository.tree(path)
-        saved = self.repository.prepare(tree, effect.run_id)
-        return effects.Worktree(
-            path=path, target=TARGET, base=tree.base, salvaged=saved, queue=TARGET
-        )
+        """Save what an earlier run left in the lane, and reset it."""
+        return self.landing(process).prepare(effect)
 
     def choose_agent(
         self, _process: Process, effect: effects.ChooseAgent
@@ -204,39 +217,29 @@ class WorkerEffects(LeaseEffects):
         if why:
             raise Halted(why)
 
-    def measure(self, _process: Process, effect: effects.MeasureWork) -> Later[effects.Measurement]:
-        """Measure the commits: whether one strays, else whether the acceptance command passes."""
-        self._raise_if_halted(effect.lease)
-        tree = self.repository.trees[effect.worktree.path]
-        commits = self.repository.since(effect.worktree.base, tree.head)
-        strays: list[str] = []
-        accepted: bool | None = None
-        if any(commit.strays for commit in commits):
-            strays = ["outside.txt"]
-        elif commits:
-            accepted = not any(commit.red for commit in commits)
-        measured = effects.Measurement(
-            head=tree.head,
-            commits=[commit.id for commit in commits],
-            strays=strays,
-            changed_paths=len(commits),
-            accepted=accepted,
-        )
+    def measure(self, process: Process, effect: effects.MeasureWork) -> Later[effects.Measurement]:
+        """Measure the commits: their paths, and the acceptance command on them and without them."""
+        measured = self.landing(process).measure(effect)
+        if measured.accepted and measured.why_not_shipped:
+            self._count_green_refused(effect.unit.name, effect.worktree.base)
         return Later(self.site.random.randint(1, 8), measured)
 
-    def save_changes(self, _process: Process, effect: effects.SaveChanges) -> list[effects.Salvage]:
-        """Save what the agent left uncommitted to a salvage ref."""
-        tree = self.repository.trees[effect.worktree.path]
-        return self.repository.save_changes(tree, effect.run_id, "left by the agent")
+    def _count_green_refused(self, unit: str, base: str) -> None:
+        """Count work that was refused because its acceptance command passes without it."""
+        if self.site.passes(unit, base):
+            self.scheduler.counts[faults.GREEN_REFUSED] += 1
 
-    def commit_changes(self, _process: Process, _effect: effects.CommitChanges) -> str:
-        """Commit nothing: what simulated agents leave uncommitted is never acceptable."""
-        return ""
+    def save_changes(self, process: Process, effect: effects.SaveChanges) -> list[effects.Salvage]:
+        """Take over what the agent left; uncommitted changes are saved to a ref."""
+        return self.landing(process).save_changes(effect)
 
-    def save_commits(self, _process: Process, effect: effects.SaveCommits) -> list[effects.Salvage]:
+    def commit_changes(self, process: Process, effect: effects.CommitChanges) -> str:
+        """Commit saved changes, where an acceptance command could judge them."""
+        return self.landing(process).lanes.commit_changes(effect)
+
+    def save_commits(self, process: Process, effect: effects.SaveCommits) -> list[effects.Salvage]:
         """Save commits that did not land to a salvage ref."""
-        tree = self.repository.trees[effect.worktree.path]
-        return self.repository.save_commits(tree, effect.run_id, "did not land")
+        return self.landing(process).save_commits(effect)
 
     def await_turn(self, process: Process, effect: effects.AwaitTurn) -> Suspended[int]:
         """Wait until no earlier ticket is left, and answer with how many there still are."""
@@ -268,25 +271,22 @@ class WorkerEffects(LeaseEffects):
         return count
 
     def prepare_landing(
-        self, _process: Process, effect: effects.PrepareLanding
+        self, process: Process, effect: effects.PrepareLanding
     ) -> Later[Landing | effects.NotLanded] | effects.NotLanded:
-        """Rebase the work and test it; on a moved branch either may fail by a fault."""
-        tree = self.repository.trees[effect.worktree.path]
+        """Rebase the work and check it; on a moved branch either may fail by a fault."""
         if not self.scheduler.is_calm and self.repository.target != effect.worktree.base:
             for name in (faults.NOT_FITTING, faults.RED_ON_TARGET):
                 if self.site.fault_plan.happens(name) or self.site.draws_question(REFUSED_MORE):
                     self.scheduler.counts[name] += 1
                     return effects.NotLanded(reason=name)
         self._raise_if_halted(effect.lease)
-        ready = self.repository.prepare_landing(
-            effect.unit.name, tree, effect.head, effect.worktree.base
-        )
+        ready = self.landing(process).prepare_landing(effect)
+        if isinstance(ready, effects.NotLanded):
+            return ready
         # The tests take time, in which others can land.
         return Later(self.site.random.random() * 4, ready)
 
-    def move_branch(
-        self, _process: Process, effect: effects.MoveBranch
-    ) -> effects.NotLanded | None:
+    def move_branch(self, process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:
         """Move the target branch; a refusal is counted by its reason."""
         lane = effect.lease.lane
         fence = effect.lease.fence
@@ -294,18 +294,18 @@ class WorkerEffects(LeaseEffects):
             self.scheduler.counts[faults.OBSTACLE] += 1
             return effects.NotLanded(reason=faults.OBSTACLE, obstacle=True)
         stale = self.repository.fences.get(lane) != fence
-        refused = self.repository.move(lane, fence, effect.landing)
+        refused = self.landing(process).move_branch(effect)
         if refused:
             self.scheduler.counts[faults.STALE_MOVE if stale else faults.BRANCH_RACE] += 1
         return refused
 
-    def issue_receipt(self, _process: Process, _effect: effects.IssueReceipt) -> IssuedReceipt:
-        """Issue no receipt: signing is not simulated."""
-        return IssuedReceipt(receipt=None, message="simulated")
+    def issue_receipt(self, process: Process, effect: effects.IssueReceipt) -> IssuedReceipt:
+        """Issue the receipt that was drafted before the landing."""
+        return self.landing(process).issue_receipt(effect)
 
-    def has_landed(self, _process: Process, effect: effects.HasLanded) -> bool:
+    def has_landed(self, process: Process, effect: effects.HasLanded) -> bool:
         """Whether the commit is on the target branch, as git shows it."""
-        return effect.landing.commit in self.repository.on_target
+        return self.landing(process).has_landed(effect)
 
     # Time
 

@@ -20,6 +20,7 @@ from dos.journal.backends.memory import Rows
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.fleet import IterationCommitted, LandingIntended, RunStopped, UnitLanded
 from dos.journal.events.limits import AgentWentOn
+from dos.landing.lane.repository import LaneRepository
 from dos.lanes import admission
 from dos.lease import Lease, Refusal, RefusalReason, Request
 from dos.limits.accounts import Account, Day
@@ -28,7 +29,7 @@ from dos.limits.state.spend import FleetSpend
 from dos.loop import decide
 from dos.loop.types import IterationOutcome, LoopDecision, LoopState, OutcomeKind
 from dos.testing.simulator.world.process import SUSPENDED, Later, Process, Suspended
-from dos.testing.simulator.world.repository import TARGET, Tree
+from dos.testing.simulator.world.repository import TARGET
 from dos.units.unit import Landing
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ def branch_without_fence(simulation: "Simulation", _patches: ExitStack) -> None:
 
 
 def resume_without_git(simulation: "Simulation", _patches: ExitStack) -> None:
-    """A worker that resumes after a crash does not ask git how far the landing came."""
-    simulation.workers.has_landed = lambda _process, _effect: False  # type: ignore[method-assign, assignment]
+    """A worker that resumes after a crash takes a landing for done without asking git."""
+    simulation.workers.has_landed = lambda _process, _effect: True  # type: ignore[method-assign, assignment]
 
 
 def claim_believed(simulation: "Simulation", _patches: ExitStack) -> None:
@@ -78,9 +79,9 @@ def claim_believed(simulation: "Simulation", _patches: ExitStack) -> None:
     def moved(process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:
         return move(process, effect) if effect.landing.commit != effect.landing.base else None
 
-    workers.measure = measured  # type: ignore[method-assign, assignment]
-    workers.prepare_landing = prepared  # type: ignore[method-assign, assignment]
-    workers.move_branch = moved  # type: ignore[method-assign, assignment]
+    workers.measure = measured  # type: ignore[method-assign]
+    workers.prepare_landing = prepared  # type: ignore[method-assign]
+    workers.move_branch = moved  # type: ignore[method-assign]
 
 
 def no_key(simulation: "Simulation", _patches: ExitStack) -> None:
@@ -108,16 +109,9 @@ def landing_without_intent(simulation: "Simulation", _patches: ExitStack) -> Non
     workers.record = recorded  # type: ignore[method-assign]
 
 
-def cleared_unsaved(simulation: "Simulation", _patches: ExitStack) -> None:
-    """A worktree is made clean without saving what an earlier run left in it."""
-    repository = simulation.site.repository
-
-    def prepare(tree: Tree, run_id: str) -> list[effects.Salvage]:  # noqa: ARG001
-        tree.base = tree.head = repository.target
-        tree.dirty = []
-        return []
-
-    repository.prepare = prepare  # type: ignore[method-assign]
+def cleared_unsaved(_simulation: "Simulation", patches: ExitStack) -> None:
+    """A lane is made clean without saving what an earlier run left in it."""
+    patches.enter_context(patch.object(LaneRepository, "_save_earlier", lambda *_args: []))
 
 
 def promises_ignored(_simulation: "Simulation", patches: ExitStack) -> None:

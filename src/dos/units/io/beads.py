@@ -143,6 +143,7 @@ def _unit(issue: Issue, document: str, line: int) -> Unit:
         agent=fields.stated_text(values, "agent"),
         paths=fields.split_list(values.get("paths", "")),
         acceptance=values.get("acceptance", ""),
+        tests_may_change=fields.tests_may_change(values.get("tests", "")),
         depends=tuple(dict.fromkeys(_blockers(issue))),
         plan_class=values.get("class", "").strip(),
         gated=fields.stated_text(values, "gated"),

@@ -12,7 +12,7 @@ from msgspec import DecodeError, Struct, ValidationError, field, json, structs
 from dos.errors import BadInput
 from dos.machine import commands
 from dos.text import quote
-from dos.units.markdown.fields import claim_of_status
+from dos.units.markdown.fields import claim_of_status, tests_may_change
 from dos.units.unit import PlanClaim, Problem, ProblemKind, Unit
 from dos.unknown import Unknown
 
@@ -31,6 +31,7 @@ class UnitLine(Struct, frozen=True, kw_only=True):
     agent: str = ""
     paths: tuple[str, ...] = ()
     acceptance: str = ""
+    tests: str = ""  # `may-change`, or nothing
     depends: tuple[str, ...] = ()
     plan_class: str = field(default="", name="class")
     gated: str = ""
@@ -74,6 +75,7 @@ def _unit(line: UnitLine, number: int) -> Unit:
     series = unit_id.rstrip("0123456789.").rstrip("-")
     values = structs.asdict(line)
     del values["status"]
+    values["tests_may_change"] = tests_may_change(values.pop("tests"))
     values["plan"] = line.plan or plan or series or unit_id
     values["id"] = unit_id
     values["title"] = line.title or unit_id

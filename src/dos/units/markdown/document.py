@@ -99,6 +99,7 @@ def _declaration(
         agent=fields.stated_text(stated, "agent") or _inherited(draft, "agent"),
         paths=fields.split_list(stated.get("paths") or _inherited(draft, "paths")),
         acceptance=stated.get("acceptance", ""),
+        tests_may_change=bool(stated.get("tests") or _inherited(draft, "tests")),
         depends=fields.unit_names(stated.get("depends", "")),
         plan_class=plan_class or front.get("classification", ""),
         gated=gated,

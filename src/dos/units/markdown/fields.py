@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 from dos.text import suggest
-from dos.units.unit import PlanClaim
+from dos.units.unit import TESTS_MAY_CHANGE, PlanClaim
 
 # The keys that a list item may state, and the field that each of them means.
 _NAMES = {
@@ -28,6 +28,8 @@ _NAMES = {
     "soak until": "soak",
     "status": "status",
 }
+# `- tests: …` is common prose, so it is a field only with the one value that means something.
+_TESTS = "tests"
 # A table's header may use more words: it cannot be mistaken for prose.
 _COLUMNS = {
     **_NAMES,
@@ -52,7 +54,7 @@ LISTS = frozenset(("paths", "depends"))  # their value may be a list below
 _FIELD = re.compile(
     r"(?P<indent>[ \t]*)(?P<bullet>[-*+][ \t]+)?[*_]{0,2}"
     r"(?P<name>lane|agent|paths?|acceptance|depends(?:[ _-]on)?|class(?:ification)?|gated"
-    r"|soak[ _-]until|status)"
+    r"|soak[ _-]until|status|tests)"
     r"[*_]{0,2}[ \t]*:[*_]{0,2}(?P<value>.*)",
     re.IGNORECASE,
 )
@@ -82,11 +84,19 @@ def parse_field(line: str, *, bare: bool = False) -> tuple[str, str] | None:
     found = _FIELD.match(line)
     if not found or not (found["bullet"] or bare):
         return None
-    name = _NAMES[found["name"].lower().translate(_SPACES)]
+    word = found["name"].lower().translate(_SPACES)
     value = clean_value(found["value"])
+    if word == _TESTS:
+        return (_TESTS, TESTS_MAY_CHANGE) if tests_may_change(value) else None
+    name = _NAMES[word]
     if name in ("class", "agent") and not _ONE_WORD.fullmatch(value):
         return None  # a sentence about a class, or an agent, of the program
     return name, value
+
+
+def tests_may_change(value: str) -> bool:
+    """Whether a value says that tests may change: `may-change`, or the like of it."""
+    return value.strip().lower().translate(_SPACES) == TESTS_MAY_CHANGE.translate(_SPACES)
 
 
 def find_mistyped_key(line: str) -> tuple[str, str] | None:
@@ -96,7 +106,7 @@ def find_mistyped_key(line: str) -> tuple[str, str] | None:
         return None
     word = found["name"].lower().translate(_SPACES)
     # A key with a value that was rejected as prose is no slip, and neither is a common word.
-    if word in _NAMES or word in _ORDINARY:
+    if word in _NAMES or word in _ORDINARY or word == _TESTS:
         return None
 
     def closeness(key: str) -> tuple[int, int]:

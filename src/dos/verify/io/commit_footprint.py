@@ -18,7 +18,7 @@ from dos.text import printable_path
 from dos.verify import content, file_kinds, footprint, survival
 from dos.verify.candidate import CandidateCommit
 from dos.verify.file_kinds import Kind
-from dos.verify.footprint import Change, Scope
+from dos.verify.footprint import Change, Footprint, Purpose, Scope
 from dos.verify.survival import File, Survival
 
 LARGEST_TEXT = 8_000_000  # bytes; a larger file counts by its hash, as a binary one does
@@ -53,6 +53,9 @@ class FootprintReader:
         file_changes = changes.tree_changes(self._objects, parent_tree, commit.tree)
         changed = list(map(self._change, file_changes))
         found = footprint.judge(changed, before, later)
+        stubs = self._only_stubs(file_changes, found, before)
+        if stubs:
+            found = footprint.only_stubs(stubs)
         candidate = structs.replace(candidate, footprint=found, is_scoped=before.is_declared)
         if found.flaw:
             return candidate
@@ -61,6 +64,39 @@ class FootprintReader:
         return structs.replace(
             candidate, looked_at=frozenset(history.paths), is_walked=history.is_walked
         )
+
+    def _only_stubs(
+        self, file_changes: Sequence[FileChange], found: Footprint, scope: Scope
+    ) -> str:
+        """Which stubs the files that count gained, if they gained nothing else; else ""."""
+        if found.flaw or found.out_of_scope or scope.purpose is not Purpose.CODE:
+            return ""
+        from dos.verify.stubs import only_stubs  # at use: most answers need no diff
+
+        counting = {file.path for file in found.files}
+        program = [file for file in found.files if not file_kinds.is_test(file.path)]
+        is_real = any(only_stubs.has_work(file.added) for file in program)
+        if is_real or only_stubs.is_asked_for(scope.title):
+            return ""
+        texts = []
+        for change in file_changes:
+            if change.path not in counting:
+                continue
+            old = self._text(change.old_blob, change.old_mode)
+            new = self._text(change.new_blob, change.new_mode)
+            if change.new_blob and new is None:
+                return ""  # a link, a submodule or a binary file is no stub
+            texts.append(only_stubs.TextChange(path=change.path, old=old, new=new))
+        return only_stubs.only_stubs(texts)
+
+    def _text(self, blob: str, mode: str) -> str | None:
+        """The text of a blob; None if there is no file, or it is no text."""
+        if not blob or mode in (f"{SUBMODULE:06o}", f"{LINK:06o}"):
+            return None
+        raw = self._objects.blob(blob)
+        if raw is None or len(raw) > LARGEST_TEXT or content.is_binary(raw):
+            return None
+        return content.decode(raw)
 
     def _with_survival(self, candidate: CandidateCommit, history: LaterHistory) -> CandidateCommit:
         """The candidate with what is left of its files, and who removed what is not."""

@@ -12,9 +12,11 @@ from dos.config.schema import Config
 from dos.errors import DosError
 from dos.receipts.io import find, keys
 from dos.receipts.io.find import CheckedReceipt
+from dos.receipts.receipt import SECOND_SCHEMA
 from dos.testwitness.io import recorded
 from dos.units.unit import Landing
 from dos.unknown import Unknown
+from dos.verify import red_before
 from dos.verify.candidate import CandidateCommit
 from dos.verify.io import verifier
 from dos.verify.shipped import Verdict
@@ -60,16 +62,40 @@ def _with_receipts(world: World, unit: str, commit: CandidateCommit) -> Candidat
                 own.append(receipt)
             else:
                 others.append(receipt)
+    unproven = [receipt for receipt in (*own, *others) if not _tells_apart(receipt)]
+    own = list(filter(_tells_apart, own))
+    others = list(filter(_tells_apart, others))
     tests = recorded.newest_undisputed(recorded.records_for_commit(world, commit.sha), unit)
     witnessed = ""
     attested = ""
     if tests is not None:
         witnessed = "a runner saw its tests fail before it and pass with it"
     elif own:
-        witnessed = "the runner here signed that its acceptance passed"
+        witnessed = f"the runner here signed that {_seen(own[0])}"
     if others:
-        attested = f"a receipt of {_key_id(others[0])} says that its acceptance passed"
-    return structs.replace(commit, witnessed=witnessed, attested=attested)
+        attested = f"a receipt of {_key_id(others[0])} says that {_seen(others[0])}"
+    unwitnessed = ""
+    if unproven and not witnessed and not attested:
+        unwitnessed = red_before.DOES_NOT_TELL
+    return structs.replace(commit, witnessed=witnessed, attested=attested, unwitnessed=unwitnessed)
+
+
+def _tells_apart(receipt: CheckedReceipt) -> bool:
+    """Whether the receipt's command failed without the work.
+
+    Receipts of the second schema were made when nobody ran it there: they count as they did.
+    """
+    if receipt.receipt is None:
+        return False
+    return receipt.receipt.tells_apart or receipt.receipt.schema == SECOND_SCHEMA
+
+
+def _seen(checked: CheckedReceipt) -> str:
+    """Return what the receipt says that its runner saw."""
+    receipt = checked.receipt
+    if receipt is None or not receipt.tells_apart:
+        return "its acceptance passed"
+    return red_before.witness_sentence(receipt.red_tests, are_unchanged=receipt.prior_tests)
 
 
 def _is_own(receipt: CheckedReceipt) -> bool:

@@ -7,9 +7,12 @@ never happened has not tested it, and says so.
 from bisect import bisect
 from itertools import accumulate
 from random import Random
+from zlib import crc32
 
 from dos.fleet import effects
 from dos.fleet.tick import ExpireQuestion, MintRun, RevokeLease, SpawnWorker
+from dos.verify import red_before
+from dos.verify.policy import Policy
 
 FAULT_MINUTES = 15
 END_MINUTES = 60  # long enough for units that depend on one another
@@ -90,6 +93,7 @@ TARGETS = (RED_TARGET, BLIND_TEST)
 NOT_INSTALLED = "agent is not installed"
 LIMIT_DOUBTED = "agent is limited for longer than any limit lasts"
 OBSTACLE = "a person's file in the way of a landing"
+TESTS_CHANGED = "work weakens tests"
 HALT_PROPOSED = "halt proposed"
 QUESTION_ADDED = "question added by a person"
 STOPPED_BY_HAND = "run by hand stopped"
@@ -102,6 +106,7 @@ ASKING = (
     NOT_INSTALLED,
     LIMIT_DOUBTED,
     OBSTACLE,
+    TESTS_CHANGED,
     HALT_PROPOSED,
     QUESTION_ADDED,
     STOPPED_BY_HAND,
@@ -112,10 +117,39 @@ ASKING = (
     SETTINGS_EDITED,
 )
 
+# Inside one effect on a lane or on the branch.
+GIT_DIES = "git dies between two writes"
+WORKER_DIES_INSIDE = "worker dies between two writes of git"
+HANDOVER_BREAKS = "hand-over breaks off"
+CHECK_DIES = "check of a hand-over dies"
+# What an agent does besides its work, or to it.
+LANE_DAMAGED = "agent damages its lane's repository"
+WRITES_ELSEWHERE = "agent writes into another lane"
+NAMES_ANOTHER = "agent names another unit"
+REWRITES = "agent rewrites the history of its lane"
+TRESPASSES = (LANE_DAMAGED, WRITES_ELSEWHERE, NAMES_ANOTHER, REWRITES)
+LANES = (GIT_DIES, WORKER_DIES_INSIDE, HANDOVER_BREAKS, CHECK_DIES, *TRESPASSES)
+# The highest rate of each, at a write, a hand-over or an agent.
+LANE_RATES = {GIT_DIES: 0.1, WORKER_DIES_INSIDE: 0.05, HANDOVER_BREAKS: 0.8, CHECK_DIES: 0.3}
+# Not a fault of a process: a unit whose acceptance command does not tell whether it was done.
+GREEN_BEFORE = "acceptance passes without the work"
+GREEN_UNITS = 8  # it is one unit in so many
+REQUIRED = 0.1  # share of the worlds that land no such unit, for each of two settings
+
 # Not random: before every third start of a supervisor.
 UPGRADE = "dos upgraded before a start"
 
-FAULTS = (*STEPS, *MOMENTS, *SETTINGS, *AGENTS, *TARGETS, *ASKING, UPGRADE)
+FAULTS = (
+    *STEPS,
+    *MOMENTS,
+    *SETTINGS,
+    *AGENTS,
+    *TARGETS,
+    *ASKING,
+    *LANES,
+    GREEN_BEFORE,
+    UPGRADE,
+)
 
 # Refusals that must happen in a long batch: without them the refusing code was not tested.
 LEASE_HELD = "lane refused: held"
@@ -134,6 +168,8 @@ PROMISED = "agent refused: the rest of the budget is promised"
 ANSWER_RACE = "answer refused: another was quicker"
 LEASE_LOST = "lease lost"
 GIVEN_UP = "lane given up on"
+WALL = "write refused: outside the lane"
+GREEN_REFUSED = "landing refused: green before"
 REFUSALS = (
     LEASE_HELD,
     OVERLAP,
@@ -151,6 +187,8 @@ REFUSALS = (
     ANSWER_RACE,
     LEASE_LOST,
     GIVEN_UP,
+    WALL,
+    GREEN_REFUSED,
 )
 
 # Which effects a fault can strike.
@@ -222,6 +260,48 @@ class FaultPlan:
         for name, rate in self.agents.items():
             drawn -= rate
             if drawn < 0:
+                return name
+        return ""
+
+
+class LaneFaultPlan:
+    """The faults inside lanes of one seed, and what a landing has to show there.
+
+    They are drawn apart, so that the other draws of a seed stay as they are. `is_walled`: the
+    kernel refuses what an agent writes outside its lane.
+    """
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self.is_walled = random.random() < 0.5
+        self.rates = {}
+        for name in LANES:
+            rate = LANE_RATES.get(name, 0.3) * random.random()
+            if random.random() < 0.2:
+                self.rates[name] = rate
+
+        self._salt = random.getrandbits(32)
+        self.landing_policy = red_before.Policy(require_red=random.random() < REQUIRED)
+        self.required_policy = Policy(require="witnessed" if random.random() < REQUIRED else "live")
+
+    @property
+    def needs_red(self) -> bool:
+        """Whether nothing may land whose acceptance command passes without it."""
+        return self.landing_policy.require_red or self.required_policy.require == "witnessed"
+
+    def is_green_before(self, unit: str) -> bool:
+        """Whether the unit's acceptance command passes without any work."""
+        return crc32(f"{self._salt}/{unit}".encode()) % GREEN_UNITS == 0
+
+    def happens(self, name: str) -> bool:
+        """Draw whether this fault happens now; a fault without a rate draws nothing."""
+        rate = self.rates.get(name)
+        return rate is not None and self._random.random() < rate
+
+    def draw_trespass(self) -> str:
+        """Return what the next agent does that it may not do; "" for nothing."""
+        for name in TRESPASSES:
+            if self.happens(name):
                 return name
         return ""
 

@@ -43,6 +43,10 @@ class VirtualClock(Struct):
         return "simulated"
 
 
+class KilledInEffect(BaseException):
+    """Raised in the middle of an effect to end its process there, as SIGKILL does."""
+
+
 class Later(Struct, Generic[A], frozen=True):
     """An answer that the process gets after some seconds."""
 

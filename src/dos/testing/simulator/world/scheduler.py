@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from random import Random
 from typing import Any
 
-from dos.errors import DosError, Fenced, Internal, StoreBusy, StoreUnreachable
+from dos.errors import DosError, Fenced, GitUnanswered, Internal, StoreBusy, StoreUnreachable
 from dos.fleet.effect import Effect
 from dos.fleet.io.drive import PAUSES
 from dos.lease import Lease
@@ -21,6 +21,7 @@ from dos.testing.simulator.world.faults import FaultPlan
 from dos.testing.simulator.world.process import (
     SUSPENDED,
     A,
+    KilledInEffect,
     Later,
     LeaseRenewer,
     Performer,
@@ -29,7 +30,7 @@ from dos.testing.simulator.world.process import (
     VirtualClock,
 )
 
-AWAY = (StoreUnreachable, StoreBusy)
+AWAY = (StoreUnreachable, StoreBusy, GitUnanswered)
 LOOK_MS = 10_000  # between two looks of a waiting process
 
 
@@ -153,6 +154,9 @@ class Scheduler:
         except AWAY as error:
             self._retry(process, error)
             return
+        except KilledInEffect:
+            self.kill(process)
+            return
         except DosError as error:
             self.on_write()
             if isinstance(error, Fenced):
@@ -228,7 +232,7 @@ class Scheduler:
         def arrive(_: object) -> None:
             try:
                 perform(process, effect)
-            except DosError:
+            except (DosError, KilledInEffect):
                 pass  # the process already has its answer
             self.on_write()
 

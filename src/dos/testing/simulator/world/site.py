@@ -7,6 +7,7 @@ hosts give the same host name, as machines made from one image do; they differ b
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import TypeVar
 
@@ -37,25 +38,30 @@ from dos.limits.state.spend import FleetSpend
 from dos.loop.types import LoopState
 from dos.questions.state import Decisions
 from dos.testing.simulator.world import faults, workspace
-from dos.testing.simulator.world.faults import FaultPlan
+from dos.testing.simulator.world.branch_view import BranchView
+from dos.testing.simulator.world.faults import FaultPlan, LaneFaultPlan
 from dos.testing.simulator.world.process import Host, Performers, Process, VirtualClock
-from dos.testing.simulator.world.repository import BranchView, Repository
+from dos.testing.simulator.world.repository import Repository
 from dos.testing.simulator.world.scheduler import Scheduler
 from dos.testing.simulator.world.watched_events import offering
 from dos.testing.simulator.world.workspace import (
     ITERATIONS,
     PLAN,
     HostTexts,
+    declared_unit,
     first_state,
     plan_text,
     portfolio,
     settings_text,
 )
 from dos.units.unit import Unit
+from dos.workspace import Workspace
 
 T = TypeVar("T")
 DEADLY = 0.3  # share of the worlds with more questions that have a deadly unit
 MOST_EVENTS = 1_000_000
+_NOWHERE = Path("/simulated")
+FOLDERS = Workspace(root=_NOWHERE, tree=_NOWHERE, common=None, state=_NOWHERE)
 OF_TEXTS = (PlansApproved.kind, SettingsApproved.kind, DecisionAnswered.kind)
 HOST_NAME = "twin"  # all hosts have this name: machines made from one image share it
 
@@ -102,6 +108,8 @@ class Site:
     The states below are folded event by event, so that no process has to read the whole journal.
     """
 
+    folders = FOLDERS
+
     def __init__(
         self,
         random: Random,
@@ -110,15 +118,18 @@ class Site:
         *,
         is_checked: bool = False,
         asking: Random | None = None,
+        lanes: Random | None = None,
     ) -> None:
         """Draw the world from the seed.
 
-        `asking` draws the faults that people are asked about; None: there are none.
+        `asking` draws the faults that people are asked about; None: there are none. `lanes` draws
+        those inside lanes, and what a landing has to show.
         """
         self.random = random
         self.question_random = asking
         self.workspace = structs.replace(workspace.draw_workspace(random), is_checked=is_checked)
         self.fault_plan = FaultPlan(random)
+        self.lane_faults = LaneFaultPlan(lanes or Random(0))
         self.scheduler = Scheduler(random, self.fault_plan, clock)
         self.scheduler.give_up_ms = self.workspace.ttl_ms
         self.backend = backend
@@ -160,7 +171,7 @@ class Site:
 
     def _add_unit(self, lane: str) -> None:
         """Let a replan add one unit, at most once for each lane."""
-        unit = Unit(plan="PLAN", id=f"{lane.upper()}9", title="found by a replan", lane=lane)
+        unit = declared_unit(f"{lane.upper()}9", "found by a replan", lane)
         if unit not in self.units and self.random.random() < 0.5:
             self.units.append(unit)
             if self.texts:
@@ -290,6 +301,25 @@ class Site:
             and not self.scheduler.is_calm
             and self.question_random.random() < share
         )
+
+    def lane_fault(self, name: str) -> bool:
+        """Draw whether a fault inside a lane happens now, and count it."""
+        if self.scheduler.is_calm or not self.lane_faults.happens(name):
+            return False
+        self.scheduler.counts[name] += 1
+        return True
+
+    def passes(self, unit: str, commit: str) -> bool:
+        """Whether the unit's acceptance command passes on the commit.
+
+        A command that passes without the work is corrected when the time of faults is over.
+        """
+        done = self.repository.shows_done(unit, commit)
+        if done is not None:
+            return done
+        if self.scheduler.is_calm:
+            return False
+        return self.lane_faults.is_green_before(unit)
 
     def is_running(self, run_id: str) -> bool:
         """Whether a process of this run is alive, on any host."""

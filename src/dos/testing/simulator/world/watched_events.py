@@ -5,7 +5,7 @@ event has to be placed.
 """
 
 from dos.journal import lease_state
-from dos.journal.events import fleet, limits
+from dos.journal.events import fleet, limits, runs
 from dos.journal.events.reader import FactReader
 
 # Of the lanes: which worker is started, and when the count of starts begins anew.
@@ -27,6 +27,7 @@ OfRuns = (
     | fleet.RunBegun
     | fleet.UnitLanded
     | fleet.RunStopped
+    | runs.ReceiptIssued
 )
 OfQuestions = limits.DecisionRaised | limits.DecisionAnswered
 Checked = lease_state.Handled | OfStarts | OfRuns | OfQuestions
@@ -40,8 +41,8 @@ checked: FactReader[Checked] = FactReader(
         spin_flagged plans_approved settings_approved unit_cleared budget_warned budget_spent
         budget_promised baseline_started baseline_checked work_committed fleet_found incident_found
         intent_declared extent_changed step_claimed step_verified run_suspended resume_proposed
-        run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued
-        test_witnessed line_imported line_unreadable
+        run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault test_witnessed
+        command_checked line_imported line_unreadable
     """,
 )
 
@@ -72,7 +73,7 @@ offering: FactReader[Offering] = FactReader(
         lane_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked
         work_committed fleet_found incident_found intent_declared extent_changed step_claimed
         step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
-        ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
-        line_unreadable
+        ledger_line_unreadable hook_fault receipt_issued test_witnessed command_checked
+        line_imported line_unreadable
     """,
 )

@@ -137,18 +137,30 @@ def _units(counts: tuple[int, ...], chained: bool, across: bool) -> tuple[Unit, 
                 depends.append(f"PLAN/{lane.upper()}{number - 1}")
             if across and first_of_lane_before and number == count:
                 depends.append(first_of_lane_before)
-            unit = Unit(
-                plan="PLAN",
-                id=f"{lane.upper()}{number}",
-                title=f"unit {number} of lane {lane}",
-                lane=lane,
-                depends=tuple(depends),
-            )
-            units.append(unit)
+            title = f"unit {number} of lane {lane}"
+            units.append(declared_unit(f"{lane.upper()}{number}", title, lane, tuple(depends)))
         first_of_lane_before = f"PLAN/{lane.upper()}1" if count else ""
     return tuple(units)
 
 
+def declared_unit(unit_id: str, title: str, lane: str, depends: tuple[str, ...] = ()) -> Unit:
+    """Return a unit of the plan, with an acceptance command of its own."""
+    return Unit(
+        plan="PLAN",
+        id=unit_id,
+        title=title,
+        lane=lane,
+        acceptance=f"{CHECK}PLAN/{unit_id}",
+        depends=depends,
+    )
+
+
+def unit_of_check(command: str) -> str:
+    """Return the unit that an acceptance command is about."""
+    return command.removeprefix(CHECK)
+
+
+CHECK = "check "  # how the acceptance command of a unit begins; its name follows
 PLAN = "docs/plan.md"
 UNUSABLE = "[workers]\nmax_iterations = -1\n"
 ADDED = 8  # number of a unit that a person adds to a lane
@@ -278,6 +290,7 @@ def plan_text(units: Sequence[Unit]) -> str:
 def _section(unit: Unit) -> str:
     """Return the unit's section of a plan."""
     lines = ["", f"## {unit.id}: {unit.title}", f"- lane: {unit.lane}"]
+    lines.append(f"- acceptance: `{unit.acceptance}`")
     if unit.depends:
         lines.append(f"- depends: {', '.join(unit.depends)}")
     if unit.gated:
@@ -318,9 +331,7 @@ def edited_plan(text: str, random: Random) -> str:
             units[index] = structs.replace(unit, title=f"{unit.title} anew")
         case "add":
             lane = random.choice(lanes)
-            added = Unit(
-                plan="PLAN", id=f"{lane.upper()}{ADDED}", title="added by a person", lane=lane
-            )
+            added = declared_unit(f"{lane.upper()}{ADDED}", "added by a person", lane)
             if all(declared.name != added.name for declared in units):
                 units.append(added)
         case "remove":

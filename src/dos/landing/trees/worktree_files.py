@@ -34,11 +34,13 @@ class IncludedFiles(Struct, frozen=True, kw_only=True):
     left_out: list[str]  # each with the reason
 
 
-def copy_included_files(main: Reader, lane: Reader) -> IncludedFiles:
+def copy_included_files(
+    main: Reader, lane: Reader, *, half_copy: Path | None = None
+) -> IncludedFiles:
     """Copy the listed files of the main work tree into a lane's, and return what was done.
 
-    It is done for every unit, so that each finds what the main tree has now. Raises BadInput for a
-    list that names too much.
+    It is done for every unit, so that each finds what the main tree has now. `half_copy` is a file
+    outside the tree that no other process uses. Raises BadInput for a list that names too much.
     """
     top = Path(main.run("rev-parse", "--show-toplevel").removesuffix("\n"))
     if not (top / LIST).is_file():
@@ -48,7 +50,8 @@ def copy_included_files(main: Reader, lane: Reader) -> IncludedFiles:
     admitted, left_out = _admitted(listed, lane)
     copied = []
     # Outside the worktree: half a copy inside it would be saved as somebody's work.
-    half_copy = lane.tree.parent.with_name("including") / lane.tree.name
+    if half_copy is None:
+        half_copy = lane.tree.parent.with_name("including") / lane.tree.name
     half_copy.parent.mkdir(parents=True, exist_ok=True)
     for path in admitted:
         try:
@@ -59,6 +62,20 @@ def copy_included_files(main: Reader, lane: Reader) -> IncludedFiles:
                 left_out.append(f"{printable_path(path)}: {error.strerror}")
     half_copy.unlink(missing_ok=True)
     return IncludedFiles(copied=copied, left_out=left_out)
+
+
+def included_stamps(top: Path) -> dict[str, str]:
+    """Return the size and time of each listed file of the main work tree, by its path."""
+    if not (top / LIST).is_file():
+        return {}
+    stamps = {}
+    for path in _listed_and_ignored(Reader(top)):
+        try:
+            status = (top / path).lstat()
+        except OSError:
+            continue  # deleted meanwhile
+        stamps[path] = f"{status.st_size} {status.st_mtime_ns}"
+    return stamps
 
 
 def _listed_and_ignored(main: Reader) -> list[str]:
@@ -175,23 +192,23 @@ def check_out_submodules(inside: Writer, fetched: Path) -> str:
     """
     if not (inside.tree / ".gitmodules").exists():
         return ""
-    recorded = _recorded_commits(inside)
+    recorded = recorded_commits(inside)
     for name, path in inside.submodules().items():
         commit = recorded.get(path)
         if commit is None:
             continue  # in .gitmodules, but not in the tree
         problem = ""
-        if not _is_at(inside.tree / path, commit):
+        if not _is_at(inside, path, commit):
             problem = _fetch(inside, name, path, commit, fetched / name)
         problem = problem or check_out_submodules(
-            Writer(inside.tree / path), fetched / name / "modules"
+            inside.submodule(path), fetched / name / "modules"
         )
         if problem:
             return problem
     return ""
 
 
-def _recorded_commits(inside: Writer) -> dict[str, str]:
+def recorded_commits(inside: Writer) -> dict[str, str]:
     """Return the commit that the tree records for each submodule path."""
     commits = {}
     for entry in inside.run("ls-files", "--stage", "-z").split("\0"):
@@ -201,19 +218,21 @@ def _recorded_commits(inside: Writer) -> dict[str, str]:
     return commits
 
 
-def _is_at(folder: Path, commit: str) -> bool:
-    return (folder / ".git").exists() and Writer(folder).commit_of("HEAD") == commit
+def _is_at(inside: Writer, path: str, commit: str) -> bool:
+    if not (inside.tree / path / ".git").exists():
+        return False
+    return inside.submodule(path).commit_of("HEAD") == commit
 
 
 def _fetch(inside: Writer, name: str, path: str, commit: str, fetched: Path) -> str:
     """Check out one submodule, without a network where possible; empty, or why it failed."""
     if not (inside.tree / path / ".git").exists() and _holds(fetched, commit):
         _copy_from_main_checkout(inside, name, path, fetched)
-        if _is_at(inside.tree / path, commit):
+        if _is_at(inside, path, commit):
             return ""
     words = ("submodule", "--quiet", "update", "--init", "--force", "--checkout", "--", path)
     done = inside.run_once(*words)
-    if done.returncode == 0 and _is_at(inside.tree / path, commit):
+    if done.returncode == 0 and _is_at(inside, path, commit):
         return ""
     errors = done.stderr.strip().splitlines() or ["git gave no reason"]
     shown = printable_path(path)
@@ -241,7 +260,7 @@ def _copy_from_main_checkout(inside: Writer, name: str, path: str, fetched: Path
     words += ["submodule", "--quiet", "update", "--init", "--checkout", "--", path]
     if inside.run_once(*words).returncode != 0:
         return
-    copied = Writer(inside.tree / path)
+    copied = inside.submodule(path)
     url = Writer(fetched).attempt("config", "--get", "remote.origin.url").stdout.strip()
     if url:
         copied.run("remote", "set-url", "origin", url)

@@ -1,4 +1,4 @@
-"""What is in a lane's worktree is saved before it is cleared, in whatever state it was left."""
+"""What is in a lane's repository is saved before it is reset, in whatever state it was left."""
 
 import shutil
 import subprocess
@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 from driven_worker import Killed, fleet, new_worker, open_effects, work
+from lane_tree import PreparedLane, open_lane, prepare_lane
 from sample_repository import WORKS, Repository, commit, write
 
 from dos import workspace
-from dos.errors import GitFailed
-from dos.fleet import effects
 from dos.fleet.io.drive import drive
 from dos.git.repository import Writer
 from dos.journal.events.envelope import Event
-from dos.landing import worktree
 from dos.loop.types import StopReason, WorkerStop
 from dos.world import World
 
@@ -28,16 +26,13 @@ def lane(repository: Repository) -> Writer:
 
 @pytest.fixture
 def tree(repository) -> Writer:
-    """The worktree of a lane, as a worker begins with it."""
+    """The tree of a lane, as a worker begins with it."""
     prepare(repository)
     return lane(repository)
 
 
-def prepare(repository: Repository, run_id: str = "RUN") -> effects.Worktree:
-    git, place = Writer(repository.root), workspace.find(repository.root)
-    return worktree.prepare(
-        git, place.state, lane="one", run_id=run_id, target="main", worktrees=place.worktrees
-    )
+def prepare(repository: Repository, run_id: str = "RUN") -> PreparedLane:
+    return prepare_lane(repository, run_id=run_id)
 
 
 def run_git(tree: Writer, *words: str, check: bool = True) -> str:
@@ -117,7 +112,7 @@ def test_what_a_rebase_had_stashed_is_saved(repository, tree):
 @pytest.mark.parametrize("lock", ["index.lock", "HEAD.lock"])
 def test_the_lock_of_a_git_that_was_ended_stands_in_nobodys_way(repository, tree, lock):
     (tree.tree / "one" / "half").write_text("half\n")
-    (repository.root / ".git" / "worktrees" / "one" / lock).touch()
+    (tree.tree / ".git" / lock).touch()
     made = prepare(repository)
     assert repository.git("show", f"{made.salvaged[0].ref}:one/half") == "half"
 
@@ -126,62 +121,168 @@ def test_commits_are_saved_also_where_the_files_cannot_be(repository, tree):
     (tree.tree / "one" / "keep").write_text("x\n")
     run_git(tree, "commit", "-qam", "Not landed")
     head = run_git(tree, "rev-parse", "HEAD")
-    (repository.root / ".git" / "worktrees" / "one" / "index").write_bytes(b"damaged")
+    (tree.tree / ".git" / "index").write_bytes(b"damaged")
     made = prepare(repository)
-    assert made.salvaged[0].commit == head
-    assert "could not be cleaned" in made.salvaged[1].why
-    assert Path(made.salvaged[1].ref, "one", "keep").read_text() == "x\n"
+    kept = {salvage.commit: salvage for salvage in made.salvaged}
+    assert "index" in kept[""].why
+    assert head in kept
+    assert Path(kept[""].ref, "one", "keep").read_text() == "x\n"
     assert run_git(tree, "status", "--porcelain") == ""
 
 
-OF_ANOTHER = "git worktree add -q --detach {home}/another; cp {home}/another/.git .git"
-
-
-NO_PATH = r"printf 'gitdir: \0\n' > .git"
-TOO_LONG = "printf 'gitdir: %05000d' 0 > .git"
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "rm .git",
-        "rm .git; git init -q",
-        "echo 'gitdir: {main}' > .git",
-        OF_ANOTHER,
-        NO_PATH,
-        TOO_LONG,
-    ],
+# What an agent can make of its `.git`, so that git in the lane would work on other files.
+DAMAGES = (
+    "rm -rf .git",
+    "rm -rf .git; ln -s {main} .git",
+    "rm -rf .git; echo 'gitdir: {main}' > .git",
+    "rm -rf .git; git -C {main} worktree add -q --detach {home}/another; cp {home}/another/.git .",
+    r"rm -rf .git; printf 'gitdir: \0\n' > .git",
+    "rm -rf .git; printf 'gitdir: %05000d' 0 > .git",
+    "rm -rf .git; mkfifo .git",
+    "rm .git/HEAD; mkfifo .git/HEAD",
+    "rm .git/HEAD; ln -s {home}/elsewhere .git/HEAD",
+    "git config core.worktree {main}/..",
 )
-def test_a_directory_that_is_no_worktree_any_more_never_leads_to_the_users_own_files(
-    repository, tree, damage
-):
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_lane_that_leads_elsewhere_never_leads_to_the_users_own_files(repository, tree, damage):
     (repository.root / "one" / "keep").write_text("an edit of mine\n")
-    told = damage.format(main=repository.root / ".git", home=repository.home)
-    subprocess.run(told, shell=True, cwd=tree.tree, check=True)
-    for act in (
-        lambda: worktree.save_changes(tree, repository.root, run_id="R", why="x", base="HEAD"),
-        lambda: worktree.clear(tree, "HEAD"),
-    ):
-        with pytest.raises(GitFailed):
-            act()
+    (tree.tree / "one" / "half").write_text("half\n")
+    words = damage.format(main=repository.root / ".git", home=repository.home)
+    subprocess.run(words, shell=True, cwd=tree.tree, check=True)
     made = prepare(repository)
-    assert "could not be cleaned" in made.salvaged[-1].why
+    assert "half\n" in texts_of(repository, made)
     assert repository.git("symbolic-ref", "HEAD") == "refs/heads/main"
     assert (repository.root / "one" / "keep").read_text() == "an edit of mine\n"
+    assert run_git(tree, "status", "--porcelain") == ""
+    assert run_git(tree, "rev-parse", "HEAD") == made.base
 
 
+def texts_of(repository: Repository, made: PreparedLane) -> list[str]:
+    """The text of the file `one/half` in all that was saved."""
+    texts = []
+    for salvage in made.salvaged:
+        if salvage.commit:
+            shown = ["git", "show", f"{salvage.ref}:one/half"]
+            done = subprocess.run(shown, cwd=repository.root, capture_output=True, text=True)
+            texts.append(done.stdout)
+        else:
+            texts.append(Path(salvage.ref, "one", "half").read_text())
+    return texts
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize(
-    "damage",
+    "swap",
     [
-        "rm .git",
-        "rm -r .git *",
-        "rm .git; git init -q",
-        "echo x > .git",
-        "echo x > .git; rm -r *",
-        "rm -r ../one",
+        "cd ..; mv one gone; ln -s {root} one",
+        "rm -rf .git; ln -s {root}/.git .git",
+        "rm -rf .git; git -C {root} worktree add -q --detach {home}/x; mv {home}/x/.git .",
     ],
+    ids=["folder", "repository", "worktree"],
 )
-def test_commits_are_saved_also_where_nothing_leads_back_to_git_any_more(repository, tree, damage):
+def test_an_agent_that_puts_the_users_repository_in_place_of_its_lane_gains_nothing(
+    repository, swap
+):
+    (repository.root / "two" / "keep").write_text("an edit of mine\n")
+    (repository.root / "mine.txt").write_text("not committed\n")
+    words = swap.format(root=repository.root, home=repository.home)
+    repository.play({"DEMO/A1": [[{"run": words}], LANDS], **SECOND})
+    assert work(repository).reason is StopReason.COMPLETE
+    assert sorted(repository.subjects()) == ["Begin", "Write a", "Write b"]
+    assert repository.git("status", "--porcelain").split() == ["M", "two/keep", "??", "mine.txt"]
+    assert (repository.root / "two" / "keep").read_text() == "an edit of mine\n"
+    assert repository.git("symbolic-ref", "HEAD") == "refs/heads/main"
+
+
+@pytest.mark.parametrize("damage", ["rm -rf .git", "rm -rf .git *", "rm -rf ../one"])
+def test_commits_that_were_seen_are_saved_where_an_agent_deletes_its_repository(
+    repository, tree, damage
+):
+    (tree.tree / "one" / "keep").write_text("x\n")
+    run_git(tree, "commit", "-qam", "Not landed")
+    head = run_git(tree, "rev-parse", "HEAD")
+    base = repository.git("rev-parse", "main")
+    open_lane(repository.root).take_over_progress(base, with_files=False)
+    subprocess.run(damage, shell=True, cwd=tree.tree, check=True)
+    assert head in [salvage.commit for salvage in prepare(repository).salvaged]
+    assert run_git(tree, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("swap", ["touch one", "ln -s nowhere one", "mkfifo one"])
+def test_a_lane_that_is_no_folder_any_more_is_moved_aside_as_it_is(repository, tree, swap):
+    subprocess.run(f"rm -rf one; {swap}", shell=True, cwd=tree.tree.parent, check=True)
+    made = prepare(repository)
+    assert len(made.salvaged) == 1
+    assert run_git(tree, "rev-parse", "HEAD") == made.base
+
+
+@pytest.mark.parametrize("untracked", [[], ["--include-untracked"]], ids=["tracked", "all"])
+def test_what_an_agent_stashed_is_saved(repository, tree, untracked):
+    (tree.tree / "one" / "keep").write_text("stashed\n")
+    (tree.tree / "one" / "half").write_text("half\n")
+    run_git(tree, "stash", "push", "--quiet", *untracked)
+    texts = []
+    for salvage in prepare(repository).salvaged:
+        for path in ("one/keep", "one/half"):
+            shown = ["git", "show", f"{salvage.ref}:{path}"]
+            done = subprocess.run(shown, cwd=repository.root, capture_output=True, text=True)
+            texts.append(done.stdout)
+    assert {"stashed\n", "half\n"} <= set(texts)
+
+
+def test_commits_of_a_branch_that_an_agent_left_are_saved(repository, tree):
+    run_git(tree, "switch", "-qc", "aside")
+    (tree.tree / "one" / "keep").write_text("x\n")
+    run_git(tree, "commit", "-qam", "On a branch")
+    head = run_git(tree, "rev-parse", "HEAD")
+    run_git(tree, "switch", "-q", "--detach", "HEAD~")
+    (salvage,) = prepare(repository).salvaged
+    assert salvage.commit == head and "branch" in salvage.why
+    assert run_git(tree, "branch", "--list", "aside") == ""
+
+
+# Of earlier versions
+
+
+def worktree_of_an_earlier_version(repository: Repository) -> Writer:
+    """A lane as versions before 0.3 made it: a linked worktree of the user's repository."""
+    folder = workspace.find(repository.root).worktrees / "one"
+    folder.parent.mkdir(parents=True)
+    repository.git("worktree", "add", "-q", "--detach", str(folder), "main")
+    return Writer(folder)
+
+
+def test_the_worktree_of_an_earlier_version_is_saved_and_replaced(repository):
+    tree = worktree_of_an_earlier_version(repository)
+    (tree.tree / "one" / "keep").write_text("x\n")
+    run_git(tree, "commit", "-qam", "Not landed")
+    head = run_git(tree, "rev-parse", "HEAD")
+    (tree.tree / "one" / "half").write_text("half\n")
+    (tree.tree / "one" / "staged").write_text("staged\n")
+    run_git(tree, "add", "one/staged")
+    repository.commit_all("Somebody landed meanwhile")
+    made = prepare(repository)
+    assert head in [salvage.commit for salvage in made.salvaged]
+    assert "half\n" in texts_of(repository, made)
+    assert (tree.tree / ".git").is_dir()
+    assert run_git(tree, "rev-parse", "HEAD") == repository.git("rev-parse", "main")
+    assert len(repository.git("worktree", "list").splitlines()) == 1
+
+
+def test_a_clean_worktree_of_an_earlier_version_leaves_nothing(repository):
+    tree = worktree_of_an_earlier_version(repository)
+    assert prepare(repository).salvaged == []
+    assert (tree.tree / ".git").is_dir()
+
+
+@pytest.mark.parametrize("damage", ["rm .git", "echo x > .git", "rm -r ../one"])
+def test_commits_of_an_earlier_version_are_saved_where_nothing_leads_back_to_git(
+    repository, damage
+):
+    tree = worktree_of_an_earlier_version(repository)
     (tree.tree / "one" / "keep").write_text("x\n")
     run_git(tree, "commit", "-qam", "Not landed")
     head = run_git(tree, "rev-parse", "HEAD")
@@ -200,15 +301,17 @@ def test_what_is_set_aside_is_never_put_into_what_was_set_aside_before(repositor
             subprocess.run(["rm", "-r", str(kept.with_name("1-nested"))], check=True)
 
 
-def test_a_worktree_below_one_of_the_users_own_never_leads_to_that(repository, tmp_path):
+def test_a_lane_below_a_tree_of_the_users_own_never_leads_to_that(
+    repository, tmp_path, monkeypatch
+):
     repository.git("worktree", "add", "-q", "-b", "home", str(tmp_path / "home"))
     (tmp_path / "home" / "one" / "keep").write_text("an edit of mine\n")
-    state, places = repository.root / ".git" / "dos", tmp_path / "home" / "places"
-    (places / "one").mkdir(parents=True)
-    (places / "one" / "left").write_text("left\n")
-    made = worktree.prepare(
-        Writer(repository.root), state, lane="one", run_id="R", target="main", worktrees=places
-    )
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
+    folder = lane(repository).tree
+    folder.mkdir(parents=True)
+    (folder / "left").write_text("left\n")
+    made = prepare(repository)
+    assert made.path.is_relative_to(tmp_path / "home")
     assert (Path(made.salvaged[0].ref) / "left").read_text() == "left\n"
     assert (tmp_path / "home" / "one" / "keep").read_text() == "an edit of mine\n"
     assert run_git(Writer(tmp_path / "home"), "branch", "--show-current") == "home"
@@ -234,13 +337,6 @@ def test_entries_of_other_worktrees_that_are_away_are_left_alone(repository, tmp
     assert run_git(Writer(tmp_path / "on a stick"), "status", "--porcelain") == ""
 
 
-def test_a_worktree_whose_place_was_removed_is_made_anew_though_git_had_it_locked(repository, tree):
-    repository.git("worktree", "lock", str(tree.tree))
-    subprocess.run(["rm", "-rf", str(tree.tree)], check=True)
-    prepare(repository)
-    assert run_git(tree, "status", "--porcelain") == ""
-
-
 @pytest.mark.soak
 def test_what_acceptance_and_tests_leave_behind_is_nobodys_work(repository):
     config = repository.root / "dos.toml"
@@ -259,7 +355,7 @@ def test_what_acceptance_and_tests_leave_behind_is_nobodys_work(repository):
 @pytest.mark.soak
 def test_the_setup_runs_again_where_it_was_broken_off(repository):
     config, ran = repository.root / "dos.toml", repository.home / "setups"
-    config.write_text(config.read_text() + f'setup = "echo x >> {ran}"\n')
+    config.write_text(config.read_text() + f'setup = "{counted(ran)}"\n')
 
     def broken_off(*arguments, **named):
         raise Killed
@@ -280,8 +376,13 @@ COMMITS_ALL = {"run": "git add --all --force . && git commit -qm 'Add everything
 def with_setup(repository: Repository, setup: str) -> Path:
     """Each run of the setup is a line of this file."""
     config, ran = repository.root / "dos.toml", repository.home / "setups"
-    config.write_text(config.read_text() + f'setup = "echo x >> {ran}; {setup}"\n')
+    config.write_text(config.read_text() + f'setup = "{counted(ran)}; {setup}"\n')
     return ran
+
+
+def counted(ran: Path) -> str:
+    """A command that counts the setups of lanes; those of check trees are others."""
+    return f"case $PWD in */worktrees/*) echo x >> {ran};; esac"
 
 
 @pytest.mark.soak
@@ -295,14 +396,15 @@ def test_a_folder_that_the_setup_makes_is_hidden_from_git_and_stays_for_the_next
 
 
 @pytest.mark.soak
-def test_the_setup_runs_again_where_an_agent_committed_what_it_had_made(repository):
+def test_what_the_setup_made_is_there_after_an_agent_committed_it(repository):
     ran = with_setup(repository, "mkdir -p modules; touch modules/a")
     needs = {"run": "test -e modules/a || rm -rf .git one"}
     repository.play(
         {"DEMO/A1": [[COMMITS_ALL], [needs, *WORKS["DEMO/A1"][0]]], "DEMO/A2": WORKS["DEMO/A2"]}
     )
     assert work(repository).reason is StopReason.COMPLETE
-    assert ran.read_text() == "x\nx\n"
+    assert ran.read_text() == "x\n"
+    assert repository.git("ls-tree", "-r", "--name-only", "HEAD", "modules") == ""
 
 
 @pytest.mark.soak
@@ -350,7 +452,8 @@ def test_what_nobody_committed_in_a_submodule_is_saved(with_submodule, ignore):
     with_submodule.play({"DEMO/A1": [[{"run": "echo half > one/library/half"}], LANDS], **SECOND})
     assert work(with_submodule).reason is StopReason.COMPLETE
     saved = Path(fleet(with_submodule).salvaged[0])
-    assert (saved / "half").read_text() == "half\n" and not (saved / ".git").exists()
+    assert (saved / "half").read_text() == "half\n"
+    assert run_git(Writer(saved), "log", "--format=%s") == "Library"
     assert "submodule" in next(
         event.body["why"] for event in history(with_submodule) if event.kind == "work_salvaged"
     )

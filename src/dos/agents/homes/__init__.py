@@ -1,0 +1,1 @@
+"""What agents and checks get of the user: variables, settings, logins."""

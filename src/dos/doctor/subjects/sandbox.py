@@ -1,0 +1,98 @@
+"""The sandbox: what walls agents get on this machine, and what those leave open."""
+
+import shutil
+
+from dos.doctor.subjects.finding import Finding, cd_prefix, error, note, warning
+from dos.sandbox import describe
+from dos.sandbox.io import sockets
+from dos.sandbox.io.probe import probe
+from dos.sandbox.settings import Sandbox
+from dos.sandbox.support import Support
+from dos.text import join_some
+from dos.world import World
+
+# Folders that are empty or private in namespaces, with all sockets below them.
+_HIDDEN = ("/run/", "/var/run/", "/tmp/", "/var/tmp/")
+
+
+def examine(world: World) -> list[Finding]:
+    """Return what the sandbox leaves open here, and what keeps it from working."""
+    settings = world.config.sandbox
+    if settings.program:
+        return _examine_program(world)
+    if settings.level == "off":
+        return _examine_off(world)
+    support = probe()
+    findings = judge(settings, support, cd_prefix(world))
+    if describe.leaves_sockets_open(settings, support):
+        found = sockets.open_sockets()
+        findings += judge_sockets(settings, support, found, cd_prefix(world))
+    return findings
+
+
+def judge(settings: Sandbox, support: Support, prefix: str) -> list[Finding]:
+    """Return an error where required walls cannot be had, else what the walls leave open."""
+    why = describe.refusal(support)
+    if settings.level == "required" and why:
+        fix = f"{prefix}dos config set sandbox.level auto"
+        return [error("SANDBOX_UNAVAILABLE", why, "No agent and no check is started.", fix)]
+    active = describe.describe_system(settings, support)
+    severity = note
+    if not support.has_files and not support.namespaces:
+        severity = warning
+    return [
+        severity(
+            "SANDBOX_GAP", sentence, f"Active here: {active}.", f"{prefix}dos config show sandbox"
+        )
+        for sentence in describe.gaps(settings, support)
+    ]
+
+
+def judge_sockets(
+    settings: Sandbox, support: Support, found: dict[str, str], prefix: str
+) -> list[Finding]:
+    """Return a note that names the sockets that an agent can open."""
+    in_namespaces = support.namespaces and settings.level != "landlock"
+    reachable = []
+    for path, meaning in found.items():
+        if in_namespaces and path.startswith(_HIDDEN):
+            continue
+        reachable.append(f"{path} ({meaning})" if meaning else path)
+    if not reachable:
+        return []
+    return [
+        note(
+            "SANDBOX_SOCKETS",
+            f"agents can open the sockets of other programs: {join_some(reachable)}",
+            "What such a program does for you it does for an agent. Landlock closes them from"
+            " Linux 7.1 on.",
+            f"{prefix}dos config set sandbox.sockets none",
+        )
+    ]
+
+
+def _examine_program(world: World) -> list[Finding]:
+    """An error where the user's own sandbox is not installed."""
+    program = world.config.sandbox.program[0]
+    if shutil.which(program):
+        return []
+    return [
+        error(
+            "SANDBOX_PROGRAM_MISSING",
+            f"[sandbox] program is {program!r}, which is not on the path",
+            "No agent and no check can be started.",
+            f"{cd_prefix(world)}dos config unset sandbox.program",
+        )
+    ]
+
+
+def _examine_off(world: World) -> list[Finding]:
+    """A note where somebody switched the sandbox off."""
+    return [
+        note(
+            "SANDBOX_OFF",
+            "the sandbox is off",
+            "Agents and checks can do everything that you can do.",
+            f"{cd_prefix(world)}dos config unset sandbox.level",
+        )
+    ]

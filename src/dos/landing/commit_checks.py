@@ -1,0 +1,216 @@
+"""Runs the commands that judge work on exactly the commits that they judge, in check trees.
+
+The acceptance command also runs on the commit below the work: if it passes there too, it does not
+tell whether the work was done (`verify/red_before.py`).
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from msgspec import Struct
+
+from dos.agents.io.halt_listener import HaltListener
+from dos.config.schema import Config
+from dos.git.repository import Writer
+from dos.landing.checks import Checks
+from dos.landing.trees.check_cache import CheckCache, CheckSubject, environment_digest
+from dos.landing.trees.check_tree import CannotCheck, CheckTree, RunCommand
+from dos.landing.trees.check_trees import CheckTrees
+from dos.lease import Lease
+from dos.machine import execute, process
+from dos.receipts.io.acceptance import AcceptanceResult
+from dos.receipts.receipt import CommandRun
+from dos.regions import region
+from dos.times import seconds_between
+from dos.workspace import Workspace
+from dos.world import World
+
+# On the commit below the work a command may take so many times as long as on the work, and this
+# many seconds more: it may wait for what only the work brings.
+SLOWER_WITHOUT_WORK = 3
+SPARE_SECONDS = 30.0
+
+
+class BaseResult(Struct, frozen=True, kw_only=True):
+    """What the acceptance command said on the commit below the work."""
+
+    commit: str
+    tree: str
+    result: AcceptanceResult
+
+    @property
+    def is_green(self) -> bool:
+        return self.result.passed is True
+
+
+class CommitChecks:
+    """Runs commands on commits, on behalf of a lease."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        config: Config,
+        git: Writer,
+        checks: Checks,
+        cache: CheckCache | None = None,
+    ) -> None:
+        self.trees = CheckTrees(workspace, config, git)
+        self._git = git
+        self._checks = checks
+        self._cache = cache or CheckCache()
+
+    def run(self, commit: str, command: str, lease: Lease, *, base: str = "") -> AcceptanceResult:
+        """Run a command on a commit, unless it is known to pass; no command is no result.
+
+        `base` is the commit below the work. Raises CannotCheck where no check can be made there
+        either; if only the work is the reason, such as a lock file that cannot be installed, that
+        is the result.
+        """
+        if not command:
+            return AcceptanceResult()
+        subject = self.subject(commit, command)
+        known = self._cache.find(subject)
+        if known:
+            return known
+        result = self.run_in_tree(commit, lease, lambda tree: tree.run(command), base=base)
+        if result.passed:
+            self._cache.record(subject, commit, result)
+        return result
+
+    def run_in_tree(
+        self,
+        commit: str,
+        lease: Lease,
+        act: Callable[[CheckTree], AcceptanceResult],
+        *,
+        base: str = "",
+    ) -> AcceptanceResult:
+        """Lend a check tree of a commit to `act` and return its result; see `run`."""
+        try:
+            with self.trees.at(commit, self.for_lease(lease), base=base) as tree:
+                return act(tree)
+        except CannotCheck as error:
+            if base and self._is_caused_by_work(base, commit, error):
+                detail = self._unpublished_reason(base, commit) or error.problem
+                return AcceptanceResult(passed=False, detail=detail)
+            raise
+
+    def run_with_files(
+        self, paths: Sequence[str], commit: str, command: str, lease: Lease, *, base: str
+    ) -> AcceptanceResult:
+        """Run a command on a commit that has these paths as its base has them."""
+        with self.trees.at(commit, self.for_lease(lease), base=base) as tree:
+            tree.overlay(paths, base)
+            return tree.run(command)
+
+    def run_on_base(
+        self, base: str, command: str, lease: Lease, *, after: CommandRun | None = None
+    ) -> BaseResult | None:
+        """Run an acceptance command on the commit below the work; None without a command.
+
+        `after` is its run on the work: it is given a little more time than that took. A command
+        that does not end within it has not passed.
+        """
+        if not command:
+            return None
+        subject = self.subject(base, command)
+        result = self._cache.find(subject, counts_red=True)
+        if result is None:
+            limit = self._checks.time_limit
+            if after:
+                taken = seconds_between(after.started, after.ended)
+                limit = min(limit, SLOWER_WITHOUT_WORK * taken + SPARE_SECONDS)
+            result = self.run_in_tree(base, lease, lambda tree: tree.run(command, limit))
+            self._cache.record(subject, base, result)
+        return BaseResult(commit=base, tree=subject.tree, result=result)
+
+    def subject(self, commit: str, command: str) -> CheckSubject:
+        """Return all that the result of a command on a commit depends on."""
+        return CheckSubject(
+            host=process.host(),
+            command=command,
+            tree=self._git.run("rev-parse", f"{commit}^{{tree}}").strip(),
+            setup=self.trees.digest(commit),
+            environment=environment_digest(
+                self._checks.listed_environment() | self.trees.included_stamps()
+            ),
+            sandbox=self._checks.sandbox,
+        )
+
+    def for_lease(self, lease: Lease) -> RunCommand:
+        """Return a function that runs a command in a tree under a lease."""
+
+        def run(tree: CheckTree, command: str, seconds: float | None) -> AcceptanceResult:
+            return self._checks.run(tree.path, command, lease, seconds, preserved=tree.preserved)
+
+        return run
+
+    def unpublished_submodule(self, base: str, commit: str) -> str:
+        """Return a submodule that would land at a commit which no remote has, or an empty text."""
+        if not self._git.submodules_between(base, commit):
+            return ""
+        with self.trees.without_setup(commit) as tree:
+            return tree.unpublished_submodule(base)
+
+    def _unpublished_reason(self, base: str, commit: str) -> str:
+        submodule = self.unpublished_submodule(base, commit)
+        if not submodule:
+            return ""
+        return f"no remote of the submodule {submodule} has its commit; push it first"
+
+    def _is_caused_by_work(self, base: str, commit: str, error: CannotCheck) -> bool:
+        """Whether the work changed what could not be had: a submodule, or the lock files."""
+        if error.result is None:
+            return bool(self._git.submodules_between(base, commit))
+        return self.trees.digest(base) != self.trees.digest(commit)
+
+
+def run_outside_a_run(world: World, commit: str, command: str, *, is_fresh: bool) -> BaseResult:
+    """Run a command on a commit for a person, unless its result is recorded; nothing is recorded.
+
+    With `is_fresh` recorded results are ignored. Raises CannotCheck if the setup fails.
+    """
+    listen = partial(HaltListener, open_store=lambda: world.journal, is_lost=execute.never_stop)
+    checks = Checks(world.workspace, world.config, listen=listen, lease_key="")
+    git = Writer(world.workspace.root)
+    commit_checks = CommitChecks(world.workspace, world.config, git, checks)
+    lease = lease_outside_a_run("attest")
+    subject = commit_checks.subject(commit, command)
+    result = CheckCache(world.journal, is_fresh=is_fresh).find(subject, counts_red=True)
+    if result is None:
+
+        def run(tree: CheckTree, script: str, seconds: float | None) -> AcceptanceResult:
+            limit = checks.time_limit if seconds is None else seconds
+            return checks.run_outside_a_run(
+                tree.path, script, lease, limit, execute.never_stop, preserved=tree.preserved
+            )
+
+        with commit_checks.trees.at(commit, run) as tree:
+            result = tree.run(command)
+    return BaseResult(commit=commit, tree=subject.tree, result=result)
+
+
+def lease_outside_a_run(purpose: str) -> Lease:
+    """Return a lease that no journal grants: it only marks the programs that a person starts.
+
+    Its fence grows with time, so the next check ends what a killed one left behind.
+    """
+    now_ms = time.time_ns() // 1_000_000
+    return Lease(
+        lane=f"{purpose}/{process.system()}",
+        holder=f"{process.host()}:{os.getpid()}",
+        host=process.host(),
+        ttl_ms=0,
+        region=region([]),
+        is_lock=True,
+        pid=os.getpid(),
+        system=process.system(),
+        fence=now_ms,
+        boot="",
+        granted_ms=now_ms,
+        beat_ms=now_ms,
+        expires_ms=0,
+        version=0,
+    )

@@ -1,0 +1,115 @@
+"""What a lane says of itself: read for its form, and believed in nothing else."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from dos.text import printable_path, quote
+
+MOST_COMMITS = 2_000  # that a lane may name besides its head
+# What each kind of saved work is, for people.
+WHY = {
+    "changes": "uncommitted changes",
+    "autostash": "stashed by a rebase",
+    "stash": "stashed",
+    "branch": "commits of a branch",
+    "repository": "a nested repository",
+    "submodule": "a submodule with work that only it has",
+}
+# Of these the lane makes a commit whenever it hands over.
+SNAPSHOTS = ("changes", "stash")
+
+
+class Claims(Struct, frozen=True, kw_only=True):
+    """What a lane says of itself, checked for its form alone."""
+
+    head: str = ""  # empty: HEAD names no commit
+    saved: tuple["SavedCommit", ...] = ()
+    aside: tuple["AsideFolder", ...] = ()
+    problem: str = ""  # why its files could not be committed
+    has_pack: bool = False
+    state: str = ""  # a digest of what is not committed
+
+    @property
+    def commits(self) -> list[str]:
+        """Every commit that the lane names, the head first, each once."""
+        names = [self.head, *(saved.commit for saved in self.saved)]
+        return [name for name in dict.fromkeys(names) if name]
+
+
+class SavedCommit(Struct, frozen=True, kw_only=True):
+    """A commit besides the head: uncommitted changes, a stash, a branch."""
+
+    commit: str
+    kind: str
+    onto: str = ""
+
+
+class AsideFolder(Struct, frozen=True, kw_only=True):
+    """A folder that no commit can hold."""
+
+    path: str
+    kind: str
+
+
+def parse_claims(claims: Mapping[str, Any], folder: Path) -> Claims:
+    """Return the claims of the lane at a folder.
+
+    Raises KeyError, TypeError or ValueError for anything that is not of their form.
+    """
+    saved = []
+    for entry in _few(claims["saved"]):
+        kind = _one_of(entry["kind"])
+        onto = _commit(entry["onto"])
+        saved.append(SavedCommit(commit=_commit(entry["commit"]), kind=kind, onto=onto))
+    aside = []
+    for entry in _few(claims["aside"]):
+        path = _path_inside(folder, entry["path"])
+        aside.append(AsideFolder(path=path, kind=_one_of(entry["kind"])))
+    return Claims(
+        head=_commit(claims["head"]),
+        saved=tuple(saved),
+        aside=tuple(aside),
+        problem=printable_path(str(claims["problem"])[:500]),
+        has_pack=claims.get("pack") is True,
+        state=str(claims.get("state", ""))[:100],
+    )
+
+
+def _few(entries: Any) -> list[Any]:
+    if not isinstance(entries, list) or len(entries) > MOST_COMMITS:
+        raise ValueError("a list is too long, or none")
+    return entries
+
+
+def _one_of(kind: str) -> str:
+    if kind not in WHY:
+        raise ValueError(f"unknown kind {quote(str(kind)[:50])}")
+    return kind
+
+
+def _commit(name: str) -> str:
+    """Return a full name of an object, or an empty text; raises ValueError for anything else."""
+    if name and (len(name) not in (40, 64) or not set(name) <= set("0123456789abcdef")):
+        raise ValueError(f"{quote(str(name)[:80])} is no full name of a commit")
+    return name
+
+
+def _path_inside(folder: Path, path: str) -> str:
+    """Return a path of a folder below the lane's, reached by no link; raises ValueError."""
+    parts = Path(path).parts
+    if not parts or Path(path).is_absolute() or ".." in parts or parts[0] == ".git":
+        raise ValueError(f"{quote(path[:200])} is no path inside")
+    place = folder
+    for part in parts:
+        place = place / part
+        if not is_real_folder(place):
+            raise ValueError(f"{quote(path[:200])} is no folder inside")
+    return path
+
+
+def is_real_folder(path: Path) -> bool:
+    """Whether a path is a folder and no link to one."""
+    return path.is_dir() and not path.is_symlink()

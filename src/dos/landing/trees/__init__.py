@@ -1,0 +1,1 @@
+"""Check trees, and what a new tree needs besides the files in git."""

@@ -1,0 +1,166 @@
+"""The walls of a lane's programs: of its agent, of its checks, and of the git inside it."""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from msgspec import structs
+
+import dos
+from dos.agents.homes import programs
+from dos.agents.io import candidates, environment
+from dos.agents.io.candidates import ConfiguredAgent
+from dos.agents.io.home import PrivateHome
+from dos.config.schema import Config
+from dos.git.files import object_folders
+from dos.lease import Lease
+from dos.sandbox import build, describe
+from dos.sandbox.io.probe import probe
+from dos.sandbox.io.programs import command_folders, program_folders
+from dos.sandbox.walls import Walls
+from dos.workspace import Workspace
+
+NOT_WALLED = "none"  # what receipts say where [sandbox] is off
+
+
+class LaneWalls:
+    """Makes the walls that `[sandbox]` asks for; every answer is None where it is off."""
+
+    def __init__(self, workspace: Workspace, config: Config) -> None:
+        self._workspace = workspace
+        self._config = config
+        self._settings = config.sandbox
+
+    @property
+    def description(self) -> str:
+        """What is active around the programs of this host, for receipts and the check cache."""
+        if not self._settings.is_on:
+            return NOT_WALLED
+        return describe.describe_system(self._settings, probe())
+
+    def for_agent(
+        self,
+        tree: Path,
+        lease: Lease,
+        home: PrivateHome,
+        agent: ConfiguredAgent,
+    ) -> Walls | None:
+        """Return the walls of an agent. What a program of the user's needs to read is not known."""
+        if not self._settings.is_on:
+            return None
+        readable = None
+        if agent.adapter.name in programs.KNOWN:
+            command = agent.settings.command or (agent.adapter.program,)
+            readable = (*self._readable(home), *command_folders(command, Path.home()))
+        return self._build(tree, lease, home, readable, agent.agent.environment)
+
+    def for_command(
+        self, tree: Path, lease: Lease, home: PrivateHome, preserved: Sequence[str] = ()
+    ) -> Walls | None:
+        """Return the walls of a check or a setup: the code under test is as good as its agent."""
+        if not self._settings.is_on:
+            return None
+        readable = None
+        names = self._config.agent_names(lease.lane)
+        agents = [candidates.configured_agent(self._config, name) for name in names]
+        if agents and all(agent.adapter.name in programs.KNOWN for agent in agents):
+            readable = self._readable(home)
+        return self._build(tree, lease, home, readable, home.variables, preserved)
+
+    def for_git(self, folder: Path, home: Path) -> Walls | None:
+        """Return the walls of git inside a lane's repository; it needs neither home nor network."""
+        if not self._settings.is_on:
+            return None
+        folders = build.Folders(
+            lane=str(folder),
+            tmp=str(home),
+            home=str(home),
+            readable=(*self._programs(), *self._repository()),
+            hidden=self._hidden,
+        )
+        # The rules about ports are most of the cost of a start.
+        settings = structs.replace(self._settings, network="open")
+        return build.build(settings, probe(), folders)
+
+    def _build(
+        self,
+        tree: Path,
+        lease: Lease,
+        home: PrivateHome,
+        readable: tuple[str, ...] | None,
+        variables: Mapping[str, str],
+        preserved: Sequence[str] = (),
+    ) -> Walls | None:
+        workers = self._config.workers
+        folders = build.Folders(
+            lane=str(tree),
+            tmp=str(home.temporary),
+            home=str(home.folder),
+            user_home=str(Path.home()),
+            writable=(str(home.cache), *self._shared_repository(tree)),
+            readable=readable,
+            preserved=tuple(preserved),
+            objects=self._repository(),
+            hidden=self._hidden,
+            ports=environment.port_block(
+                self._config.roster(), lease.lane, workers.port_base, workers.ports
+            ),
+            connect=_ports_of_addresses({**os.environ, **variables}),
+            closed=_ports([self._config.store.url]),  # of the journal
+        )
+        return build.build(self._settings, probe(), folders)
+
+    @property
+    def _hidden(self) -> tuple[str, ...]:
+        """The state of dos, and what other lanes have: the folder around all of it."""
+        return (str(self._workspace.state), str(self._workspace.worktrees.parent))
+
+    def _shared_repository(self, tree: Path) -> tuple[str, ...]:
+        """Return git's directory where all lanes work in the user's checkout."""
+        common = self._workspace.common
+        if common and tree == self._workspace.tree:
+            return (str(common),)
+        return ()
+
+    def _readable(self, home: PrivateHome) -> tuple[str, ...]:
+        return (*self._programs(), *(str(path) for path in home.logins))
+
+    def _programs(self) -> tuple[str, ...]:
+        """Return the folders of programs, and of the Python and the package that dos runs with."""
+        # The folder around the package: Python looks through it for the package's name.
+        own = (sys.prefix, sys.base_prefix, str(Path(dos.__file__).parents[1]))
+        return (*program_folders(os.environ, Path.home()), *own)
+
+    def _repository(self) -> tuple[str, ...]:
+        """Return what a lane's repository reads of the user's: objects, and those of submodules.
+
+        Large files (LFS) are kept beside the objects; git-lfs finds them by the alternates.
+        """
+        common = self._workspace.common
+        if common is None:
+            return ()
+        objects = object_folders(common)
+        large = [folder.parent / "lfs" for folder in objects]
+        return tuple(map(str, (*objects, common / "modules", *large)))
+
+
+def _ports_of_addresses(variables: Mapping[str, str]) -> tuple[int, ...]:
+    """Return the ports in addresses that variables hold: of a proxy, or of a provider."""
+    return _ports(
+        value for value in variables.values() if value.startswith(("http://", "https://"))
+    )
+
+
+def _ports(urls: Iterable[str]) -> tuple[int, ...]:
+    """Return the ports that addresses name."""
+    ports = set()
+    for url in urls:
+        try:
+            port = urlsplit(url).port
+        except ValueError:
+            continue
+        if port:
+            ports.add(port)
+    return tuple(sorted(ports))

@@ -1,0 +1,1 @@
+"""Probes the kernel, and starts programs behind walls."""

@@ -1,0 +1,1 @@
+"""Finds units whose commits add only bodies that do nothing yet."""

@@ -1,0 +1,62 @@
+"""A repository that its agent left in a state to hang or deceive git: nothing of it lands, the
+worker goes on in bounded time, and the next unit lands."""
+
+import pytest
+from driven_worker import fleet, happened, work
+from sample_repository import commit, write
+
+from dos.loop.types import StopReason
+
+OBJECT = "o=$(git rev-parse HEAD); f=.git/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-)"
+HOSTILE = {
+    "HEAD is a pipe": "rm .git/HEAD; mkfifo .git/HEAD",
+    "HEAD is a link to another file": "ln -sf /etc/passwd .git/HEAD",
+    "the index is a pipe": "rm .git/index; mkfifo .git/index",
+    "the commit is a pipe": f"{OBJECT}; rm -f $f; mkfifo $f",
+    "a branch is a pipe": "mkfifo .git/refs/heads/pipe",
+    "settings come from a pipe": "mkfifo .git/pipe; git config include.path pipe",
+    "attributes are a pipe": "rm -f .git/info/attributes; mkfifo .git/info/attributes",
+    "the commit is gone": f"{OBJECT}; rm -f $f",
+    "git itself is gone": "rm -rf .git",
+    "a filter that never ends": (
+        "echo '* filter=slow' > .git/info/attributes; git config filter.slow.clean 'sleep 600';"
+        " git config filter.slow.smudge 'sleep 600'; touch one/a.txt; echo y >> one/a.txt"
+    ),
+}
+BOUND = 3.0  # seconds, instead of minutes
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch):
+    for name in ("TAKE_OVER_SECONDS", "PEEK_SECONDS"):
+        monkeypatch.setattr(f"dos.landing.lane.repository.{name}", BOUND)
+
+
+def landed_units(repository) -> set[str]:
+    return {name for name, unit in fleet(repository).units.items() if unit.landed}
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_repository_lands_nothing_and_holds_up_nobody(repository, hostile):
+    left = [write("one/a.txt"), commit("Write a"), {"run": hostile}]
+    again = [write("one/a.txt"), commit("Write a again")]
+    repository.play(
+        {"DEMO/A1": [left, again], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]}
+    )
+    assert work(repository).reason is StopReason.COMPLETE
+    assert landed_units(repository) == {"DEMO/A1", "DEMO/A2"}
+    assert {"Write a again", "Write b"} <= set(repository.subjects())
+    assert "Write a" not in repository.subjects()
+    first = happened(repository, "work_measured")[0]
+    assert (first["unit"], first["verdict"]) == ("DEMO/A1", "NOTHING")
+
+
+@pytest.mark.parametrize(
+    "honest", ["git gc --quiet --prune=now", "git pack-refs --all; git repack -adq"]
+)
+def test_a_repository_that_an_honest_agent_tidied_up_lands(repository, honest):
+    work_on = [write("one/a.txt"), commit("Write a"), {"run": honest}]
+    repository.play({"DEMO/A1": [work_on], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]})
+    assert work(repository).reason is StopReason.COMPLETE
+    assert {"Write a", "Write b"} <= set(repository.subjects())

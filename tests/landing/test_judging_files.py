@@ -1,0 +1,222 @@
+"""Which files of a unit's work are taken from its base, and which stay as the unit made them."""
+
+import pytest
+
+from dos.git.changes import FileChange
+from dos.landing.guard import additions, judging_files
+from dos.units.unit import Unit
+
+TEST = "from price import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+UNIT = Unit(plan="A", id="1", title="prices", text="Add them up.", paths=("src/**", "tests/**"))
+
+
+def chosen(changes, unit=UNIT, runner="pytest -q"):
+    """The paths that are taken from the base, of changes as path -> (old text, new text)."""
+    texts = {}
+    files = []
+    for number, (path, (old, new)) in enumerate(changes.items()):
+        file = FileChange(
+            path=path,
+            status="M",
+            old_blob="" if old is None else f"old{number}",
+            new_blob="" if new is None else f"new{number}",
+            old_mode="" if old is None else "100644",
+            new_mode="" if new is None else "100644",
+        )
+        texts[path] = old, new
+        files.append(file)
+    return judging_files.judging_paths(files, unit, runner, lambda change: texts[change.path])
+
+
+JUDGES = {
+    "a loosened test": ("tests/test_price.py", (TEST, TEST.replace("== 3", ""))),
+    "a deleted test": ("tests/test_price.py", (TEST, None)),
+    "a golden file": ("tests/golden.txt", ("3\n", "4\n")),
+    "a helper of the tests": ("tests/helpers.py", ("x = 1\n", "x = 2\n")),
+    "a hook in conftest.py": (
+        "conftest.py",
+        ("", "def pytest_collection_modifyitems(items):\n    items.clear()\n"),
+    ),
+    "a new conftest.py with a hook": (
+        "conftest.py",
+        (None, "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n"),
+    ),
+    "a new conftest.py that ignores": ("tests/conftest.py", (None, 'collect_ignore = ["x"]\n')),
+    "a new conftest.py with a fixture for all": (
+        "tests/conftest.py",
+        (None, "@pytest.fixture(autouse=True)\ndef quiet(): ...\n"),
+    ),
+    "pytest.ini": ("pytest.ini", ("[pytest]\n", "[pytest]\naddopts = --co\n")),
+    "a new pytest.ini": ("pytest.ini", (None, "[pytest]\naddopts = --co\n")),
+    "the pytest table of pyproject.toml": (
+        "pyproject.toml",
+        ("[project]\nname = 'x'\n", "[tool.pytest.ini_options]\naddopts = '--co'\n"),
+    ),
+    "the pytest section of setup.cfg": ("setup.cfg", ("", "[tool:pytest]\naddopts = --co\n")),
+    "a script of package.json": (
+        "package.json",
+        ('{"scripts": {"test": "jest"}}', '{"scripts": {"test": "true"}}'),
+    ),
+    "the Makefile": ("Makefile", ("test:\n\tpytest\n", "test:\n\ttrue\n")),
+    "jest's settings": ("jest.config.js", ("module.exports = {}\n", "x\n")),
+    "a program of the tree": ("pytest", (None, "#!/bin/sh\nexit 0\n")),
+    "a module that hides another": ("pytest.py", (None, "raise SystemExit(0)\n")),
+    "a package that hides another": ("pytest/__main__.py", (None, "raise SystemExit(0)\n")),
+    "a program in bin": ("bin/python3", (None, "#!/bin/sh\nexit 0\n")),
+    "a file that python imports by itself": ("sitecustomize.py", (None, "import os\n")),
+    "a new test that ends the run": ("tests/test_a.py", (None, "import os\n\nos._exit(0)\n")),
+    "a second definition of a test": (
+        "tests/test_price.py",
+        (TEST, f"{TEST}\n\ndef test_total():\n    pass\n"),
+    ),
+    "an import that replaces what is tested": (
+        "tests/test_price.py",
+        (TEST, f"{TEST}\nfrom fake import total\n"),
+    ),
+    "a skip of the module": ("tests/test_price.py", (TEST, f"{TEST}\npytestmark = skip\n")),
+    "a javascript test that is skipped": (
+        "src/price.test.js",
+        ("test('a', () => {\n});\n", "test.skip('a', () => {\n});\n"),
+    ),
+    "a mock before a javascript test": (
+        "src/price.test.js",
+        ("test('a', () => {\n});\n", "jest.mock('./price');\ntest('a', () => {\n});\n"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_what_judges_is_taken_from_the_base(name):
+    path, texts = JUDGES[name]
+    assert chosen({path: texts}) == [path]
+
+
+WORK = {
+    "the program": ("src/price.py", ("x = 1\n", "x = 2\n")),
+    "a new test": ("tests/test_more.py", (None, TEST)),
+    "a test that is added to a file": (
+        "tests/test_price.py",
+        (TEST, f"{TEST}\n\ndef test_vat():\n    assert vat(1) == 2\n"),
+    ),
+    "a test with what it imports": (
+        "tests/test_price.py",
+        (
+            TEST,
+            (
+                f"import math\n\n{TEST.replace('import total', 'import total, vat')}"
+                "\n\ndef test_vat():\n    assert vat(1) == math.pi\n"
+            ),
+        ),
+    ),
+    "a method that is added to a class": (
+        "tests/test_price.py",
+        (
+            "class TestPrice:\n    def test_a(self):\n        assert 1\n",
+            (
+                "class TestPrice:\n    def test_a(self):\n        assert 1\n\n"
+                "    def test_b(self):\n        assert 2\n"
+            ),
+        ),
+    ),
+    "a javascript test that is added": (
+        "src/price.test.js",
+        ("test('a', () => {\n});\n", "test('a', () => {\n});\ntest('b', () => {\n});\n"),
+    ),
+    "a fixture that is added to conftest.py": (
+        "tests/conftest.py",
+        ("import pytest\n", "import pytest\n\n\n@pytest.fixture\ndef shop():\n    return 1\n"),
+    ),
+    "a new conftest.py with fixtures": (
+        "tests/conftest.py",
+        (None, "import pytest\n\n\n@pytest.fixture\ndef shop():\n    return 1\n"),
+    ),
+    "a dependency in pyproject.toml": (
+        "pyproject.toml",
+        ("[project]\nname = 'x'\n", "[project]\nname = 'x'\ndependencies = ['y']\n"),
+    ),
+    "a dependency in package.json": (
+        "package.json",
+        ('{"scripts": {"test": "jest"}}', '{"scripts": {"test": "jest"}, "dependencies": {}}'),
+    ),
+    "a new pyproject.toml without a word about tests": (
+        "pyproject.toml",
+        (None, "[project]\nname = 'x'\n"),
+    ),
+    "the settings of another tool": (
+        "setup.cfg",
+        ("[metadata]\nname = x\n", "[metadata]\nname = y\n"),
+    ),
+    "a document": ("README.md", ("x\n", "y\n")),
+    "a command of the project": ("bin/shop", (None, "#!/bin/sh\necho\n")),
+}
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_work_stays_as_the_unit_made_it(name):
+    path, texts = WORK[name]
+    assert chosen({path: texts}) == []
+
+
+def test_a_tool_that_the_command_names_is_judged_by_its_settings():
+    texts = ("[tool.ruff]\nline-length = 80\n", "[tool.ruff]\nline-length = 400\n")
+    assert chosen({"pyproject.toml": texts}, runner="ruff check") == ["pyproject.toml"]
+    assert chosen({"pyproject.toml": texts}, runner="pytest") == []
+
+
+@pytest.mark.parametrize("path", ["check.sh", "tools/accept.py", "scripts/smoke.js", "verify"])
+def test_a_script_that_the_command_runs_is_taken_from_the_base(path):
+    assert chosen({path: ("a\n", "b\n")}, runner=f"sh -c ./{path}") == [path]
+    assert chosen({path: ("a\n", "b\n")}, runner="pytest") == []
+
+
+def test_a_program_that_the_command_runs_is_the_work_itself():
+    assert chosen({"src/shop.py": ("a\n", "b\n")}, runner="python3 src/shop.py | grep 3") == []
+    assert chosen({"bin/make": (None, "b\n")}, runner="bin/make --help") == []
+
+
+def test_what_the_unit_names_besides_tests_is_its_work():
+    unit = Unit(plan="A", id="1", title="strict markers in pytest.ini", paths=("check.sh",))
+    changes = {
+        "pytest.ini": ("[pytest]\n", "[pytest]\naddopts = --strict\n"),
+        "check.sh": ("a\n", "b\n"),
+    }
+    assert chosen(changes, unit, "sh check.sh") == []
+    named_test = Unit(plan="A", id="1", title="x", paths=("tests/test_price.py",))
+    loosened = {"tests/test_price.py": (TEST, TEST.replace("== 3", ""))}
+    assert chosen(loosened, named_test) == ["tests/test_price.py"]
+
+
+def test_a_test_that_only_moved_stays_and_one_that_changed_on_the_way_goes_back():
+    def moved(old_blob, new_blob):
+        return FileChange(
+            path="tests/unit/test_a.py",
+            old_path="tests/test_a.py",
+            status="R",
+            old_blob=old_blob,
+            new_blob=new_blob,
+            old_mode="100644",
+            new_mode="100644",
+        )
+
+    def read(_change):
+        return TEST, TEST.replace("== 3", "")
+
+    assert judging_files.judging_paths([moved("a", "a")], UNIT, "pytest", read) == []
+    assert judging_files.judging_paths([moved("a", "b")], UNIT, "pytest", read) == [
+        "tests/test_a.py",
+        "tests/unit/test_a.py",
+    ]
+
+
+def test_a_script_that_is_no_longer_executable_is_taken_from_the_base():
+    change = FileChange(
+        path="tests/run", old_blob="a", new_blob="a", old_mode="100755", new_mode="100644"
+    )
+    assert judging_files.judging_paths([change], UNIT, "tests/run", lambda _: ("x", "x")) == [
+        "tests/run"
+    ]
+
+
+def test_a_file_that_cannot_be_parsed_is_taken_from_the_base():
+    assert not additions.only_adds_tests("test_a.py", "print 1\n", "print 1\nprint 2\n")
+    assert chosen({"tests/test_a.py": (None, None)}) == []

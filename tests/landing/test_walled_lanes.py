@@ -1,0 +1,98 @@
+"""With [sandbox] on, agents, checks and the git inside lanes change their lane and nothing else."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from commanding import in_process
+from driven_worker import happened, work
+from sample_repository import Repository, commit, write
+
+from dos.loop.types import StopReason
+from dos.sandbox.io.probe import probe
+
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.skipif(not probe().has_files, reason=f"no Landlock: {probe().landlock_missing}"),
+]
+
+
+@pytest.fixture
+def walled(monkeypatch):
+    """A repository below the home, since /tmp and /dev/shm are special behind walls."""
+    parent = Path.home() / ".cache" / "dos-tests"
+    parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=parent))
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+    repository = Repository(folder)
+    yield repository
+    shutil.rmtree(folder)
+
+
+def put_walls_up(repository: Repository, level: str) -> None:
+    # The scripted agent counts its starts beside its script.
+    (repository.home / "counts").mkdir()
+    script = repository.home / "counts" / "script.json"
+    text = repository.config.read_text().replace(str(repository.script), str(script))
+    repository.config.write_text(text)
+    repository.script = script
+    repository.set_walls(f'level = "{level}"\nwritable = ["{repository.home}/counts"]')
+    repository.commit_all("Put walls up")
+
+
+@pytest.mark.parametrize("level", ["landlock", "auto"])
+def test_an_agent_and_a_check_change_nothing_outside(walled, level):
+    put_walls_up(walled, level)
+    mine = walled.home / "mine"
+    mine.write_text("mine\n")
+    plan = walled.root / "docs" / "demo-plan.md"
+    attack = f"echo evil > {mine}; echo evil > {walled.home}/left"
+    plan.write_text(
+        plan.read_text().replace("`test -s one/a.txt`", f"`({attack}) 2>&1; test -s one/a.txt`")
+    )
+    walled.commit_all("Let the check try it too")
+    attacks = (
+        f"{attack}; echo evil > {walled.root}/one/keep;"
+        f" git -C {walled.root} update-ref refs/heads/main HEAD~0 2>&1;"
+        f" git -C {walled.root} branch evil; true"
+    )
+    filters = f"git config filter.evil.clean 'tee {walled.home}/by-git'; true"
+    works = [{"run": attacks}, {"run": filters}]
+    works += [write("one/.gitattributes", "* filter=evil\n"), write("one/a.txt"), commit("Write a")]
+    walled.play({"DEMO/A1": [works], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]})
+    assert work(walled).reason is StopReason.COMPLETE
+    assert {"Write a", "Write b"} <= set(walled.subjects())
+    assert mine.read_text() == "mine\n"
+    assert not (walled.home / "left").exists() and not (walled.home / "by-git").exists()
+    assert (walled.root / "one" / "keep").read_text() == ""
+    assert walled.git("branch", "--list", "evil") == ""
+    receipts = [event["receipt"] for event in happened(walled, "receipt_issued")]
+    assert all("landlock" in str(receipt) for receipt in receipts)
+
+
+def test_what_walls_refused_is_named_where_people_ask_why(walled):
+    put_walls_up(walled, "auto")
+    plan = walled.root / "docs" / "demo-plan.md"
+    check = f"`echo x > {walled.home}/by-check || (echo and then; exit 3)`"
+    plan.write_text(plan.read_text().replace("`test -s one/a.txt`", check))
+    walled.commit_all("Let the check write outside")
+    tries = {"run": f"echo x > {walled.home}/by-agent; true"}
+    walled.play({"*": [[tries, write("one/a.txt"), commit("Write a")]]})
+    work(walled)
+    shown = in_process("--workspace", str(walled.root), "why", "DEMO/A1").out
+    assert f"{walled.home}/by-agent" in shown and f"{walled.home}/by-check" in shown, shown
+
+
+def test_without_walls_the_same_agent_does_all_of_it(walled):
+    """So the test above can fail."""
+    walled.play(
+        {
+            "DEMO/A1": [
+                [{"run": f"echo evil > {walled.home}/left"}, write("one/a.txt"), commit("Write a")]
+            ],
+            "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
+        }
+    )
+    assert work(walled).reason is StopReason.COMPLETE
+    assert (walled.home / "left").read_text() == "evil\n"
