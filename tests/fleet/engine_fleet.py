@@ -36,7 +36,7 @@ command = ["{script}"]
 pass_environment = ["TEST_*"]
 
 [sandbox]
-writable = ["{home}"]
+{walls}
 
 {tables}
 """
@@ -54,13 +54,21 @@ WORK = [EDIT, COMMIT, DONE]
 CRASH = {"crash": True}
 # The worker is the parent of the launcher, which is the parent of the agent.
 _LAUNCHER = "$(cut -d' ' -f4 /proc/$PPID/stat)"
+NO_WALLS = 'level = "off"'  # inside of them a worker cannot be seen
 KILL_THE_WORKER = {"run": f"kill -9 $(cut -d' ' -f4 /proc/{_LAUNCHER}/stat)"}
 
 
 class EngineFleet:
     def __init__(
-        self, home: Path, lanes: Mapping[str, int], *, tables: str = "", ttl: float = 30.0
+        self,
+        home: Path,
+        lanes: Mapping[str, int],
+        *,
+        tables: str = "",
+        ttl: float = 30.0,
+        walls: str = "",
     ) -> None:
+        """`walls` are the lines of [sandbox]; by default agents may write to `home`."""
         self.home = home
         self.root = home / "repository"
         self.script = home / "script.json"
@@ -87,7 +95,7 @@ class EngineFleet:
                 trees="\n".join(f'{lane} = ["{lane}/**"]' for lane in lanes),
                 ttl=ttl,
                 script=self.script,
-                home=home,
+                walls=walls or f'writable = ["{home}"]',
                 tables=tables,
             )
         )

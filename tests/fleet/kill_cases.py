@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from engine_fleet import COMMIT, CRASH, DONE, EDIT, KILL_THE_WORKER, WORK, EngineFleet
+from engine_fleet import COMMIT, CRASH, DONE, EDIT, KILL_THE_WORKER, NO_WALLS, WORK, EngineFleet
 from patience import PATIENCE
 from promises import broken
 
@@ -53,7 +53,8 @@ def killed_at(
 
     def case(home: Path) -> list[str]:
         for number in range(TRIES):
-            with EngineFleet(home / str(number), {"one": units}) as fleet:
+            walls = NO_WALLS if script is DIES_ONCE else ""
+            with EngineFleet(home / str(number), {"one": units}, walls=walls) as fleet:
                 if script:
                     fleet.play(script)
                 found = [
@@ -71,11 +72,11 @@ def killed_at(
     return case
 
 
-def scripted(first: list[dict[str, Any]], *, deaths: int = 1) -> Case:
+def scripted(first: list[dict[str, Any]], *, deaths: int = 1, walls: str = "") -> Case:
     """What an agent's first try does; the second one works."""
 
     def case(home: Path) -> list[str]:
-        with EngineFleet(home, {"one": 2}) as fleet:
+        with EngineFleet(home, {"one": 2}, walls=walls) as fleet:
             fleet.play({"WORK/ONE1": [first, WORK], "*": [WORK]})
             return [*_went_on(fleet, ""), *broken(fleet), *_done_too_often(fleet, "", deaths)]
 
@@ -87,7 +88,7 @@ def agent_dies(done: list[dict[str, Any]]) -> Case:
 
 
 def worker_dies_beside_its_agent(done: list[dict[str, Any]]) -> Case:
-    return scripted([*done, KILL_THE_WORKER, {"sleep": 30}])
+    return scripted([*done, KILL_THE_WORKER, {"sleep": 30}], walls=NO_WALLS)
 
 
 def _went_on(fleet: EngineFleet, point: str) -> Iterator[str]:

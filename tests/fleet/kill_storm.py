@@ -89,7 +89,8 @@ class KillStorm:
         self.temporary = temporary
         lanes = {f"l{number}": units_per_lane for number in range(1, LANES + 1)}
         words = home / "words"
-        self.fleet = EngineFleet(home, lanes, tables=TABLES, ttl=20.0)
+        walls = WALLS.format(words=words, script=home / "script.json")
+        self.fleet = EngineFleet(home, lanes, tables=TABLES, ttl=20.0, walls=walls)
         words.touch()
         del self.fleet.environment["DOS_FAULT_LOG"]
         self.fleet.environment["TMPDIR"] = str(temporary)
@@ -101,9 +102,7 @@ class KillStorm:
         config = fleet.root / "dos.toml"
         text = config.read_text()
         text = text.replace("[supervise]", "[supervise]\nrestart_intensity = 1000")
-        before, heading, after = text.partition("[sandbox]\n")
-        walls = WALLS.format(words=fleet.words, script=fleet.script)
-        config.write_text("".join([before, heading, walls, after.partition("\n")[2]]))
+        config.write_text(text)
         plan = fleet.root / "docs" / "work-plan.md"
         # A check takes a moment, leaves a process, and says by its words that it is one.
         daemon = f"setsid sh -c 'sleep 999; :' {self.mark}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from amounts import long
-from engine_fleet import COMMIT, DONE, EDIT, WORK, EngineFleet
+from engine_fleet import COMMIT, DONE, EDIT, NO_WALLS, WORK, EngineFleet
 from kill_cases import (
     DIES_ONCE,
     HALFWAY,
@@ -94,7 +94,8 @@ def test_workers_outlive_their_supervisor_and_the_next_one_adopts_them(tmp_path)
 
 
 def points_of(home: Path, units: int, role: str, script: dict[str, Any] | None = None) -> list[str]:
-    with EngineFleet(home / "dry", {"one": units}) as fleet:
+    walls = NO_WALLS if script is DIES_ONCE else ""
+    with EngineFleet(home / "dry", {"one": units}, walls=walls) as fleet:
         fleet.play(script or {"*": [WORK]})
         assert fleet.until_idle("--target", "1") == 0
         assert broken(fleet) == []

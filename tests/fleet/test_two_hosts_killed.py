@@ -14,8 +14,8 @@ def hosts_of(fleet: EngineFleet, kind: str) -> dict[str, str]:
 
 @pytest.mark.soak
 def test_what_a_dead_host_was_at_is_done_by_the_other_when_its_leases_have_run_out(tmp_path):
-    go_on = tmp_path / "go-on"
     with EngineFleet(tmp_path / "fleet", {"one": 2, "two": 2}, ttl=4.0) as fleet:
+        go_on = fleet.home / "go-on"  # where agents can see it
         fleet.play(
             {"*": [[EDIT, {"run": f"until test -e {go_on}; do sleep 0.1; done"}, COMMIT, DONE]]}
         )

@@ -1,8 +1,8 @@
 """Find out whether a person or an agent of the fleet runs a verb.
 
 An agent carries the key of its lease in its environment, and descends from the worker that started
-it; on Linux its orphans do too, as long as that worker lives. A process that cleared its
-environment and outlived its worker, or was started by a server of the user's (tmux, at, a service
+it and from a launcher; on Linux its orphans do too, as long as these live. A process that cleared
+its environment and outlived both, or was started by a server of the user's (tmux, at, a service
 manager), is not recognised.
 """
 
@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from dos.lease import KEY_VARIABLE, Lease, key_hash
 from dos.machine import process
+from dos.sandbox.io.start import is_launcher
 from dos.workspace import Workspace
 
 
@@ -49,7 +50,7 @@ def find_calling_agent(workspace: Workspace | None, leases: Sequence[Lease]) -> 
     for ancestor in ancestors:
         if agent := _by_ancestor(ancestor, workspace, workers):
             return agent
-    return None
+    return _by_launcher(ancestors)
 
 
 def holds(lease: Lease) -> bool:
@@ -116,6 +117,14 @@ def _by_ancestor(
         return None
     carried = process.environment_of(ancestor)
     return _by_marks(carried, workspace, workers, f"process {ancestor}, which it descends from,")
+
+
+def _by_launcher(ancestors: Sequence[int]) -> Agent | None:
+    """By the launcher of an agent. In a pid namespace it is the first process, and all there is."""
+    for pid in (*ancestors, 1):
+        if is_launcher(process.command_line(pid)):
+            return Agent(found_by=f"process {pid}, which it descends from, starts agents")
+    return None
 
 
 def _starts_another(words: Sequence[str]) -> bool:

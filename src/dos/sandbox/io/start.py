@@ -27,7 +27,9 @@ _PACKAGE = "dos.sandbox.io.launcher"
 _MODULES: tuple[str, ...] = ("kernel", "keeper", "main")
 _MODULES_OF_WALLS = ("kernel", "landlock", "seccomp", "namespaces")
 MODULES_OF_PROBE = (*_MODULES_OF_WALLS, "probe")
-_BOOT = """
+# The first line is in the command line of every launcher, also of those of other versions.
+_MARK = "# starts a program for dos"
+_BOOT = f"""{_MARK}
 import marshal, sys
 with open(int(sys.argv[1]), "rb") as orders:
     modules, given = marshal.load(orders)
@@ -49,6 +51,11 @@ def launcher_code() -> dict[str, CodeType]:
         code = spec.loader.get_code(full_name)  # type: ignore[attr-defined]
         modules[name] = code
     return modules
+
+
+def is_launcher(command: Sequence[str]) -> bool:
+    """Whether a command line is that of a launcher."""
+    return any(word.startswith(_MARK) for word in command[1:])
 
 
 @contextmanager
