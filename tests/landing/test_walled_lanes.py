@@ -1,6 +1,9 @@
 """With [sandbox] on, agents, checks and the git inside lanes change their lane and nothing else."""
 
+import os
 import shutil
+import socket
+import sys
 import tempfile
 from pathlib import Path
 
@@ -9,8 +12,12 @@ from commanding import in_process
 from driven_worker import happened, work
 from sample_repository import Repository, commit, write
 
+from dos.landing.walls import LaneWalls
 from dos.loop.types import StopReason
+from dos.machine import execute
+from dos.machine.execute import Limits
 from dos.sandbox.io.probe import probe
+from dos.world import World
 
 pytestmark = [
     pytest.mark.soak,
@@ -69,6 +76,55 @@ def test_an_agent_and_a_check_change_nothing_outside(walled, level):
     assert walled.git("branch", "--list", "evil") == ""
     receipts = [event["receipt"] for event in happened(walled, "receipt_issued")]
     assert all("landlock" in str(receipt) for receipt in receipts)
+
+
+CONNECT = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5)"
+
+
+def was_called(server: socket.socket) -> bool:
+    server.settimeout(0)
+    try:
+        server.accept()
+    except BlockingIOError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not probe().has_ports, reason="Landlock has no rules on ports before version 4")
+@pytest.mark.parametrize("level", ["landlock", "auto", "off"])
+def test_a_filter_that_the_git_inside_a_lane_runs_reaches_no_server(walled, level):
+    """Work that is left uncommitted passes the agent's filter once more, when it is taken over."""
+    put_walls_up(walled, level)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        calls = f'{sys.executable} -c "{CONNECT}" {port}; cat'
+        evil = walled.home / "counts" / "evil.sh"
+        evil.write_text(f"{calls}\n")
+        late = (
+            f"echo '* filter=evil' > .git/info/attributes; git config filter.evil.clean 'sh {evil}'"
+        )
+        works = [write("one/a.txt"), commit("Write a"), {"run": late}, write("one/a.txt", "y\n")]
+        walled.play({"DEMO/A1": [works], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]})
+        assert work(walled).reason is StopReason.COMPLETE
+        assert {"Write a", "Write b"} <= set(walled.subjects())
+        assert was_called(server) == (level == "off"), "without walls it is called"
+
+
+def test_git_inside_a_lane_reads_what_is_listed_whatever_its_agent_may_read(walled):
+    walled.set_walls('reads = "all"')
+    (walled.home / "secret").write_text("token\n")
+    lane, home = walled.home / "lane", walled.home / "git-home"
+    for folder in (lane, home):
+        folder.mkdir()
+    world = World(walled.root)
+    walls = LaneWalls(world.workspace, world.config).for_git(lane, home)
+    for words, is_read in (
+        (["cat", str(walled.home / "secret")], False),
+        (["ls", str(walled.root / ".git" / "objects")], True),
+    ):
+        limits = Limits(wall_seconds=60)
+        ran = execute.run(words, cwd=lane, environment=dict(os.environ), limits=limits, walls=walls)
+        assert (ran.exit_code == 0) == is_read, ran.lines
 
 
 def test_what_walls_refused_is_named_where_people_ask_why(walled):

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,20 @@ def test_a_lane_in_memory_or_below_tmp_works_in_namespaces(lane_in_memory, reads
     assert lane.shell(f"test -e {lane.hidden}/journal", walls).exit_code != 0
     assert lane.shell(f"cat {lane.objects}/object", walls).lines == ["content"]
     assert lane.shell(f"echo x > {lane.objects}/object", walls).exit_code != 0
+
+
+@needs_namespaces
+@pytest.mark.parametrize("reads", ["listed", "all"])
+def test_a_program_that_is_installed_below_tmp_is_there_in_namespaces(lane, reads):
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        program = Path(folder) / "tool"
+        program.write_text("#!/bin/sh\necho it works\n")
+        program.chmod(0o755)
+        assert lane.run([str(program)], lane.walls("auto", reads=reads)).exit_code == LAUNCH_FAILED
+        lane.programs.add(folder)
+        walls = lane.walls("auto", reads=reads)
+        assert lane.run([str(program)], walls).lines == ["it works"]
+        assert lane.shell(f"echo x >> {program}", walls).exit_code != 0
 
 
 @pytest.fixture

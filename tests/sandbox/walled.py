@@ -44,6 +44,7 @@ class Lane:
         self.home = self.own / "home"
         self.hidden = folder / "state"
         self.objects = folder / "objects"  # of the user's repository
+        self.programs = {sys.prefix, sys.base_prefix, *filter(None, sys.path)}
         for path in (self.outside, self.lane, self.tmp, self.home, self.objects):
             path.mkdir(parents=True)
         (self.hidden / "journal").write_text("events\n")
@@ -58,7 +59,8 @@ class Lane:
             tmp=str(self.tmp),
             home=str(self.home),
             writable=(str(self.own),),
-            readable=tuple({sys.prefix, sys.base_prefix, *filter(None, sys.path)}),
+            programs=tuple(self.programs),
+            readable=(),
             objects=(str(self.objects),),
             hidden=(str(self.hidden),),
             ports=range(21_000, 21_010),

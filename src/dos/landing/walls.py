@@ -50,11 +50,12 @@ class LaneWalls:
         """Return the walls of an agent. What a program of the user's needs to read is not known."""
         if not self._settings.is_on:
             return None
-        readable = None
-        if agent.adapter.name in programs.KNOWN:
-            command = agent.settings.command or (agent.adapter.program,)
-            readable = (*self._readable(home), *command_folders(command, Path.home()))
-        return self._build(tree, lease, home, readable, agent.agent.environment)
+        command = agent.settings.command or (agent.adapter.program,)
+        folders = self._folders(tree, lease, home, agent.agent.environment)
+        folders = structs.replace(
+            folders, programs=(*folders.programs, *command_folders(command, Path.home()))
+        )
+        return self._build(folders, home, is_known=agent.adapter.name in programs.KNOWN)
 
     def for_command(
         self, tree: Path, lease: Lease, home: PrivateHome, preserved: Sequence[str] = ()
@@ -62,46 +63,53 @@ class LaneWalls:
         """Return the walls of a check or a setup: the code under test is as good as its agent."""
         if not self._settings.is_on:
             return None
-        readable = None
         names = self._config.agent_names(lease.lane)
         agents = [candidates.configured_agent(self._config, name) for name in names]
-        if agents and all(agent.adapter.name in programs.KNOWN for agent in agents):
-            readable = self._readable(home)
-        return self._build(tree, lease, home, readable, home.variables, preserved)
+        is_known = bool(agents) and all(agent.adapter.name in programs.KNOWN for agent in agents)
+        folders = self._folders(tree, lease, home, home.variables)
+        folders = structs.replace(folders, preserved=tuple(preserved))
+        return self._build(folders, home, is_known=is_known)
 
     def for_git(self, folder: Path, home: Path) -> Walls | None:
-        """Return the walls of git inside a lane's repository; it needs neither home nor network."""
+        """Return the walls of git inside a lane's repository, which runs the agent's filters.
+
+        What git reads is known whatever the agent is. Of servers it needs those of submodules.
+        """
         if not self._settings.is_on:
             return None
         folders = build.Folders(
             lane=str(folder),
             tmp=str(home),
             home=str(home),
-            readable=(*self._programs(), *self._repository()),
+            user_home=str(Path.home()),
+            programs=self._programs(),
+            readable=(),
+            objects=self._repository(),
             hidden=self._hidden,
+            serves=False,
+            connect=_ports_of_addresses(os.environ),
         )
-        # The rules about ports are most of the cost of a start.
-        settings = structs.replace(self._settings, network="open")
-        return build.build(settings, probe(), folders)
+        return build.build(structs.replace(self._settings, reads="listed"), probe(), folders)
 
-    def _build(
-        self,
-        tree: Path,
-        lease: Lease,
-        home: PrivateHome,
-        readable: tuple[str, ...] | None,
-        variables: Mapping[str, str],
-        preserved: Sequence[str] = (),
-    ) -> Walls | None:
+    def _build(self, folders: build.Folders, home: PrivateHome, *, is_known: bool) -> Walls | None:
+        """Build walls; where the program `is_known`, what it reads can be listed."""
+        if is_known:
+            logins = tuple(str(path) for path in home.logins)
+            folders = structs.replace(folders, readable=logins)
+        return build.build(self._settings, probe(), folders)
+
+    def _folders(
+        self, tree: Path, lease: Lease, home: PrivateHome, variables: Mapping[str, str]
+    ) -> build.Folders:
+        """Return the folders and ports of a program with these variables."""
         workers = self._config.workers
-        folders = build.Folders(
+        return build.Folders(
             lane=str(tree),
             tmp=str(home.temporary),
             home=str(home.folder),
             user_home=str(Path.home()),
             writable=(str(home.cache), *self._shared_repository(tree)),
-            readable=readable,
-            preserved=tuple(preserved),
+            programs=self._programs(),
             objects=self._repository(),
             hidden=self._hidden,
             ports=environment.port_block(
@@ -110,7 +118,6 @@ class LaneWalls:
             connect=_ports_of_addresses({**os.environ, **variables}),
             closed=_ports([self._config.store.url]),  # of the journal
         )
-        return build.build(self._settings, probe(), folders)
 
     @property
     def _hidden(self) -> tuple[str, ...]:
@@ -123,9 +130,6 @@ class LaneWalls:
         if common and tree == self._workspace.tree:
             return (str(common),)
         return ()
-
-    def _readable(self, home: PrivateHome) -> tuple[str, ...]:
-        return (*self._programs(), *(str(path) for path in home.logins))
 
     def _programs(self) -> tuple[str, ...]:
         """Return the folders of programs, and of the Python and the package that dos runs with."""

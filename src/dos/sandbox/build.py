@@ -52,13 +52,18 @@ class Folders(Struct, frozen=True, kw_only=True):
     # Caches that are the lane's own. A folder that holds all three makes them one mount, between
     # whose parts files can be renamed and linked.
     writable: tuple[str, ...] = ()
-    # What the program needs besides the system; None: not known, and so it may read everything.
+    # Where it and the programs that it starts are installed. In namespaces /tmp and /run are its
+    # own, and these are reachable there too, whatever it may read.
+    programs: tuple[str, ...] = ()
+    # What it needs besides the system; None: not known, and so it may read everything.
     readable: tuple[str, ...] | None = None
     # Parts of the writable folders that are afterwards as they were before, such as what the setup
     # command installed. Only namespaces can do that: Landlock gives rights on a whole folder.
     preserved: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()  # the object folders that the lane's repository borrows from
     hidden: tuple[str, ...] = ()  # the state folder, and what else no program needs
+    # Whether it may serve, and reach the test servers of this machine.
+    serves: bool = True
     ports: range = range(0)  # the lane's block
     connect: tuple[int, ...] = ()  # of the proxy and of hooks
     closed: tuple[int, ...] = ()  # on which servers of dos listen
@@ -91,7 +96,11 @@ def build(settings: Sandbox, support: Support, folders: Folders) -> Walls | None
             namespaces=True,
             preserved=folders.preserved,
             hidden=folders.hidden,
-            reachable=(*folders.objects, *_expanded(settings.readable, folders)),
+            reachable=(
+                *folders.objects,
+                *folders.programs,
+                *_expanded(settings.readable, folders),
+            ),
             private_tmp=folders.tmp,
         )
     return _described(walls)
@@ -107,7 +116,7 @@ def _file_walls(settings: Sandbox, support: Support, folders: Folders) -> Walls:
     writable = (*own, *_expanded(settings.writable, folders), *DEVICES)
     readable = None
     if settings.reads == "listed" and folders.readable is not None:
-        listed = (*SYSTEM, *folders.readable, *folders.objects)
+        listed = (*SYSTEM, *folders.programs, *folders.readable, *folders.objects)
         readable = (*listed, *_expanded(settings.readable, folders))
     return Walls(
         landlock_abi=support.landlock_abi if support.has_files else 0,
@@ -146,6 +155,8 @@ def _bind_ports(support: Support, folders: Folders) -> Ports:
 
     A test asks for a free port, closes it and listens on its number again.
     """
+    if not folders.serves:
+        return ()
     return merged_ranges(
         ((0, 0), *_block(folders), support.ephemeral_ports), without=folders.closed
     )
@@ -154,9 +165,11 @@ def _bind_ports(support: Support, folders: Folders) -> Ports:
 def _connect_ports(settings: Sandbox, support: Support, folders: Folders) -> Ports:
     """Ports to connect to: the web, those that are named, and what a test server can listen on."""
     single = tuple((port, port) for port in (*WEB_PORTS, *settings.ports))
-    named = merged_ranges((*_block(folders), support.ephemeral_ports), without=folders.closed)
     given = tuple((port, port) for port in folders.connect)
-    return merged_ranges((*single, *named, *given))
+    served: Ports = ()
+    if folders.serves:
+        served = merged_ranges((*_block(folders), support.ephemeral_ports), without=folders.closed)
+    return merged_ranges((*single, *served, *given))
 
 
 def _block(folders: Folders) -> Ports:
