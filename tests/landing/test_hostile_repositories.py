@@ -1,6 +1,8 @@
 """A repository that its agent left in a state to hang or deceive git: nothing of it lands, the
 worker goes on in bounded time, and the next unit lands."""
 
+import json
+
 import pytest
 from driven_worker import fleet, happened, work
 from sample_repository import commit, write
@@ -22,6 +24,37 @@ HOSTILE = {
         "echo '* filter=slow' > .git/info/attributes; git config filter.slow.clean 'sleep 600';"
         " git config filter.slow.smudge 'sleep 600'; touch one/a.txt; echo y >> one/a.txt"
     ),
+}
+
+# A filter of the agent's, which the lane's git runs when the work is taken over, answers in the
+# place of the program that started this git.
+FORGE = """cat > .git/forge.sh <<'END'
+p=$PPID
+until grep -q def.collect /proc/$p/cmdline; do p=$(cut -d' ' -f4 /proc/$p/stat); done
+({}) > /proc/$p/fd/1
+sleep 1
+cat
+END
+echo '* filter=forge' > .git/info/attributes
+git config filter.forge.clean 'sh .git/forge.sh'
+echo y >> one/a.txt"""
+CLAIMS = {"head": "", "saved": [], "aside": [], "problem": ""}
+
+
+def forged(claims: object) -> str:
+    answer = json.dumps(claims)
+    return FORGE.format(f"printf %10d%s {len(answer)} '{answer}'")
+
+
+HOSTILE |= {
+    "an answer that is nested too deep": FORGE.format(
+        "printf %10d 200000; head -c 200000 /dev/zero | tr '\\0' '['"
+    ),
+    "an answer without end": FORGE.format("printf %10d 15000000; sleep 600"),
+    "an answer that is no object": forged([1, 2]),
+    "a commit that is a list": forged(CLAIMS | {"head": ["a"] * 40, "pack": True}),
+    "a commit that is not sent": forged(CLAIMS | {"head": "a" * 40}),
+    "a folder outside": forged(CLAIMS | {"aside": [{"path": "..", "kind": "submodule"}]}),
 }
 BOUND = 3.0  # seconds, instead of minutes
 

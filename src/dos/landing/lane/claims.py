@@ -90,8 +90,10 @@ def _one_of(kind: str) -> str:
     return kind
 
 
-def _commit(name: str) -> str:
+def _commit(name: Any) -> str:
     """Return a full name of an object, or an empty text; raises ValueError for anything else."""
+    if not isinstance(name, str):
+        raise ValueError("the name of a commit is no text")
     if name and (len(name) not in (40, 64) or not set(name) <= set("0123456789abcdef")):
         raise ValueError(f"{quote(str(name)[:80])} is no full name of a commit")
     return name

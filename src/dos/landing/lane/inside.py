@@ -216,7 +216,7 @@ def _read_answer(pipe: int) -> Mapping[str, Any] | None:
         return None
     try:
         answer = json.loads(_read_exactly(pipe, int(length)))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return answer if isinstance(answer, dict) else None
 

@@ -297,20 +297,25 @@ class LaneRepository:
         order = {"base": base, "known": known, "status": with_files}
         with self.shell.answer("peek", order, PEEK_SECONDS) as answer:
             claims = self._claims(answer)
-            with self._received(answer, claims, base):
+            with self._received(answer, claims, base, known):
                 if claims.head and claims.head != known:
                     self._set_ref(self._progress_ref, claims.head)
         return claims
 
     @contextmanager
-    def _received(self, answer: Answer, claims: Claims, base: str) -> Iterator[None]:
+    def _received(
+        self, answer: Answer, claims: Claims, base: str, known: str = ""
+    ) -> Iterator[None]:
         """Have the lane's commits in the user's repository; the block writes refs to keep them.
 
-        Whether they may land is judged later: what did not descend from the base is saved too.
+        `known` is one that was taken over before. Whether they may land is judged later: what did
+        not descend from the base is saved too.
         """
         if not claims.has_pack:
             if answer.exit_status() != 0:
                 raise LaneFailed(f"the repository of {self.folder} failed after it had answered")
+            if unsent := set(claims.commits) - {base, known}:
+                raise LaneFailed(f"{self.folder} names {min(unsent)}, and did not send it")
             yield
             return
         received = self._receive(answer, claims, base)
