@@ -9,6 +9,7 @@ from commanding import in_process
 from patience import PATIENCE, wait_for
 from sample_repository import Repository
 
+from dos.machine.process import directory_of
 from dos.workspace import find
 from dos.world import World
 
@@ -77,8 +78,12 @@ class Fleet:
     def _processes(self) -> list[psutil.Process]:
         """Those that work in the repository or in one of its worktrees."""
         mine = (str(self.repository.root), str(find(self.repository.root).worktrees))
-        every = psutil.process_iter(["cmdline", "cwd"])
-        return [process for process in every if (process.info["cwd"] or "").startswith(mine)]
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if directory_of(process).startswith(mine):
+                    found.append(process)
+        return found
 
 
 def landed(fleet: Fleet) -> list[str]:

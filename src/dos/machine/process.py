@@ -268,12 +268,23 @@ def _dos_process(process: "psutil.Process", state: Path) -> DosProcess | None:
         return DosProcess(identity=identity, arguments=tuple(words), stopped=stopped)
 
 
+def directory_of(process: "psutil.Process") -> str:
+    """The working directory of a process; empty where its path is too long to be named.
+
+    Raises the errors of psutil for one that has ended or is another user's.
+    """
+    try:
+        return process.cwd()
+    except OSError:
+        return ""
+
+
 def _is_of_workspace(process: "psutil.Process", words: Sequence[str], state: Path) -> bool:
     """Whether a process works for the workspace, by its directory; a hidden one by its name."""
     import psutil
 
     try:
-        return belongs_to_workspace(process.cwd(), words, state)
+        return belongs_to_workspace(directory_of(process), words, state)
     except psutil.AccessDenied:
         return process.name() == _process_name(state)
 
@@ -306,6 +317,8 @@ def dos_arguments(command: Sequence[str]) -> list[str] | None:
 def belongs_to_workspace(directory: str, words: Sequence[str], state: Path) -> bool:
     """Whether a `dos` started in a directory with these words uses this state directory."""
     named = option_of(words, "--workspace")
+    if not directory and not named.startswith("/"):
+        return False
     try:
         return workspace.find(Path(directory, named)).state == state
     except (WorkspaceMissing, OSError):

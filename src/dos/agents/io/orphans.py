@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from dos.git.process import TIMEOUT_SECONDS
 from dos.lease import KEY_VARIABLE, Lease
-from dos.machine.process import dos_processes, holder_has_exited, identify, system
+from dos.machine.process import (
+    directory_of,
+    dos_processes,
+    holder_has_exited,
+    identify,
+    system,
+)
 
 if TYPE_CHECKING:
     import psutil
@@ -128,17 +134,20 @@ def wait_for_git(tree: Path, *, of_workers: bool = False) -> None:
     """
     import psutil
 
+    folder = str(tree.resolve())
+
     def works_in_tree(process: "psutil.Process") -> bool:
-        if process.info["name"] != "git":
-            return False
-        argv = process.info["cmdline"] or []
-        creates_tree = "worktree" in argv and str(tree) in argv
-        if process.info["cwd"] != str(tree.resolve()) and not creates_tree:
-            return False
+        try:
+            argv = process.cmdline()
+            creates_tree = "worktree" in argv and str(tree) in argv
+            if directory_of(process) != folder and not creates_tree:
+                return False
+        except psutil.Error:
+            return False  # it has ended, or is another user's
         return not of_workers or _WORKER_GIT_OPTION in argv
 
-    running = psutil.process_iter(["name", "cwd", "cmdline"])
-    working = [process for process in running if works_in_tree(process)]
+    gits = [each for each in psutil.process_iter(["name"]) if each.info["name"] == "git"]
+    working = [process for process in gits if works_in_tree(process)]
     psutil.wait_procs(working, timeout=TIMEOUT_SECONDS)
 
 
