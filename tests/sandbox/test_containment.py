@@ -12,8 +12,10 @@ import pytest
 from patience import PATIENCE, has_ended, wait_for
 from walled import LEVELS
 
+from dos.agents.io import orphans
 from dos.machine import execute
 from dos.machine.execute import Limits
+from dos.sandbox.io.launcher import cgroup
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="only Linux lets a process inherit orphans"
@@ -124,6 +126,48 @@ def test_the_program_ends_when_its_keeper_is_killed(tmp_path, runner):
     keeper.kill()
     wait_for(lambda: has_ended(program.pid))
     assert worker.wait(PATIENCE) == 0
+
+
+def has_cgroups() -> bool:
+    path = cgroup.make_cgroup()
+    if path:
+        cgroup.end_cgroup(path, reap=lambda: None)
+    return bool(path)
+
+
+needs_cgroups = pytest.mark.skipif(
+    not has_cgroups(), reason="this user may make no cgroup below its own (version 2)"
+)
+
+
+@needs_cgroups
+@pytest.mark.parametrize("level", ["none", "landlock"])
+def test_what_is_left_when_worker_and_keeper_are_killed_is_ended_by_the_next(
+    tmp_path, runner, level
+):
+    """A daemon without environment, whose parents are all gone: only its cgroup tells."""
+    worker = runner(f"{DAEMON}\nimport time\ntime.sleep(300)", level)
+    wait_for((tmp_path / "pid").exists)
+    daemon = int((tmp_path / "pid").read_text())
+    keeper = psutil.Process(worker.pid).children()[0]
+    keeper.suspend()  # or it would see the end of the worker
+    for process in (worker, keeper):
+        os.kill(process.pid, signal.SIGKILL)
+    worker.wait()
+    wait_for(lambda: has_ended(keeper.pid))
+    assert not has_ended(daemon)
+    orphans.end_unleased_processes(str(tmp_path), [], newest=0)
+    wait_for(lambda: has_ended(daemon))
+    assert not list(Path("/sys/fs/cgroup").rglob(f"dos-*-{keeper.pid}-*"))
+
+
+@needs_cgroups
+def test_a_program_at_work_is_not_taken_for_one_that_was_left(tmp_path, runner):
+    worker = runner("import time; open('pid', 'w').close(); time.sleep(300)")
+    wait_for((tmp_path / "pid").exists)
+    everything = descendants(worker.pid)
+    cgroup.end_abandoned_cgroups()
+    assert everything and not any(map(has_ended, everything))
 
 
 FORKS_ON = """

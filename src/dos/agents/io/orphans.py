@@ -1,7 +1,8 @@
 """Find and end processes that programs of a lane left behind.
 
 They are found by the variables they inherited, however they detached. On Linux a worker is also
-the subreaper of its programs, so it finds processes that cleared their environment too.
+the subreaper of its programs, so it finds processes that cleared their environment too; and where
+programs have a cgroup, what is in one without its keeper is found although both were killed.
 """
 
 import os
@@ -51,7 +52,11 @@ def become_subreaper() -> None:
 
 
 def end_processes(workspace: str, lease: Lease) -> int:
-    """Kill every process of this lane with this lease or an older one, and return how many."""
+    """Kill every process of this lane with this lease or an older one, and return how many.
+
+    What was in cgroups without a keeper is not counted, and is of any lane.
+    """
+    _end_abandoned()
     return _end_all(lambda: _leftover_processes(workspace, lease))
 
 
@@ -61,6 +66,7 @@ def end_unleased_processes(workspace: str, leases: Sequence[Lease], *, newest: i
     `leases` are all that have not ended, and `newest` is a position of the journal from before
     they were read: a process with a newer fence has a lease that may not be among them.
     """
+    _end_abandoned()
     fences = {lease.fence for lease in leases}
 
     def unleased() -> "Iterator[psutil.Process]":
@@ -73,6 +79,13 @@ def end_unleased_processes(workspace: str, leases: Sequence[Lease], *, newest: i
                 yield process
 
     return _end_all(unleased)
+
+
+def _end_abandoned() -> None:
+    if sys.platform == "linux":
+        from dos.sandbox.io.launcher.cgroup import end_abandoned_cgroups
+
+        end_abandoned_cgroups()
 
 
 def _end_all(find: "Callable[[], Iterator[psutil.Process]]") -> int:

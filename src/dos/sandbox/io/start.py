@@ -24,7 +24,7 @@ from dos.sandbox.walls import Ports, Walls
 END_ALL = signal.SIGUSR1  # tells a launcher to kill its program and all that it started
 _PACKAGE = "dos.sandbox.io.launcher"
 # Each in the order of their imports.
-_MODULES: tuple[str, ...] = ("kernel", "keeper", "main")
+_MODULES: tuple[str, ...] = ("kernel", "cgroup", "keeper", "main")
 _MODULES_OF_WALLS = ("kernel", "landlock", "seccomp", "namespaces")
 MODULES_OF_PROBE = (*_MODULES_OF_WALLS, "probe")
 # The first line is in the command line of every launcher, also of those of other versions.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
+from dos.sandbox.io.launcher.cgroup import end_cgroup, fork_into, make_cgroup
 from dos.sandbox.io.launcher.keeper import (
     become_keeper,
     end_descendants,
@@ -52,11 +53,20 @@ def main(orders: dict[str, Any]) -> NoReturn:
     if walls and walls["namespaces"]:
         status = _run_in_namespaces(orders)
     else:
-        child = _fork_program(orders)
-        status = watch(child, orders["end_all"])
-        end_group(child)
+        status = _run_kept(orders)
     end_descendants()
     exit_with(status)
+
+
+def _run_kept(orders: dict[str, Any]) -> int:
+    """Run the program in a cgroup of its own, if there can be one, and return its wait status."""
+    cgroup = make_cgroup()
+    child = _fork_program(orders, cgroup)
+    status = watch(child, orders["end_all"])
+    end_group(child)
+    if cgroup:
+        end_cgroup(cgroup, reap=end_descendants)
+    return status
 
 
 def _run_in_namespaces(orders: dict[str, Any]) -> int:
@@ -104,10 +114,10 @@ def _be_first_process(orders: dict[str, Any], writer: int) -> NoReturn:
     os._exit(0)
 
 
-def _fork_program(orders: dict[str, Any]) -> int:
+def _fork_program(orders: dict[str, Any], cgroup: str = "") -> int:
     """Start the program as a child of this process."""
     own = os.getpid()
-    child = os.fork()
+    child = fork_into(cgroup) if cgroup else os.fork()
     if child == 0:
         _become_program(orders, own)
     return child
