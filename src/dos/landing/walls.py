@@ -74,6 +74,8 @@ class LaneWalls:
         """Return the walls of git inside a lane's repository, which runs the agent's filters.
 
         What git reads is known whatever the agent is. Of servers it needs those of submodules.
+        Walls of dos, also where agents are started by a program of the user's: in that one the
+        Python of dos may not exist.
         """
         if not self._settings.is_on:
             return None
@@ -89,7 +91,10 @@ class LaneWalls:
             serves=False,
             connect=_ports_of_addresses(os.environ),
         )
-        return build.build(structs.replace(self._settings, reads="listed"), probe(), folders)
+        settings = structs.replace(self._settings, reads="listed")
+        if settings.program and probe().has_files:
+            settings = structs.replace(settings, program=(), level="auto")
+        return build.build(settings, probe(), folders)
 
     def _build(self, folders: build.Folders, home: PrivateHome, *, is_known: bool) -> Walls | None:
         """Build walls; where the program `is_known`, what it reads can be listed."""
