@@ -14,6 +14,7 @@ from msgspec import structs
 from walled import (
     LEVELS,
     needs_landlock,
+    needs_named_sockets,
     needs_namespaces,
     needs_ports,
     needs_scopes,
@@ -63,6 +64,26 @@ def test_nothing_outside_is_changed(lane, change, level):
 def test_without_walls_each_of_these_changes_works(lane, change):
     ran = lane.shell(change, None, environment={"OUT": str(lane.outside)})
     assert ran.exit_code == 0, ran.lines
+
+
+OTHER_DEVICES = [
+    path
+    for name in ("fuse", "net/tun", "vsock", "kmsg", "loop-control", "uinput")
+    if os.access(path := f"/dev/{name}", os.W_OK)
+]
+
+
+@needs_landlock
+@pytest.mark.parametrize("level", LEVELS)
+def test_of_the_devices_only_the_harmless_ones_can_be_written(lane, level):
+    if not OTHER_DEVICES:
+        pytest.skip("this user can write to no other device")
+    opens = "import os, sys; os.open(sys.argv[1], os.O_WRONLY)"
+    for path in OTHER_DEVICES:
+        ran = lane.python(opens, lane.walls(level), path)
+        assert "PermissionError" in ran.lines[-1], path
+    for name in ("null", "zero", "full", "random", "urandom", "ptmx"):
+        assert lane.python(opens, lane.walls(level), f"/dev/{name}").exit_code == 0, name
 
 
 @needs_landlock
@@ -305,6 +326,43 @@ def test_without_sockets_no_named_one_can_be_opened_and_pairs_still_work(lane):
     assert lane.python(pair, lane.walls(sockets="none")).lines == ["b'x'"]
     internet = "import socket; socket.create_server(('127.0.0.1', 0)).close()"
     assert lane.python(internet, lane.walls(sockets="none")).exit_code == 0
+
+
+@needs_named_sockets
+@pytest.mark.parametrize("level", LEVELS)
+def test_from_version_nine_on_landlock_closes_the_named_sockets_of_others(lane, level):
+    """Those that a program makes in its own folders stay open to it."""
+    path = str(lane.outside / "s")[-100:]
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+        assert lane.python(NAMED_SOCKET, None, path).exit_code == 0
+        ran = lane.python(NAMED_SOCKET, lane.walls(level), path)
+        assert "PermissionError" in ran.lines[-1]
+    own = (
+        "import socket; s = socket.socket(socket.AF_UNIX); s.bind('own'); s.listen();"
+        " socket.socket(socket.AF_UNIX).connect('own')"
+    )
+    assert lane.python(own, lane.walls(level)).exit_code == 0
+
+
+# io_uring opens sockets and files without the calls that a filter looks at.
+IO_URING = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+ring = libc.syscall(425, 4, ctypes.create_string_buffer(200))
+print("works" if ring >= 0 else os.strerror(ctypes.get_errno()))
+"""
+
+
+@needs_seccomp
+@pytest.mark.parametrize("level", LEVELS)
+def test_without_sockets_there_is_no_io_uring_either(lane, level):
+    (before,) = lane.python(IO_URING, lane.walls(level)).lines
+    if before != "works":
+        pytest.skip(f"this kernel lets nobody use io_uring: {before}")
+    closed = lane.walls(level, sockets="none")
+    assert lane.python(IO_URING, closed).lines == ["Function not implemented"]
 
 
 @needs_seccomp

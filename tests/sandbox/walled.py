@@ -25,6 +25,11 @@ needs_scopes = pytest.mark.skipif(
 needs_ports = pytest.mark.skipif(
     not probe().has_ports, reason="Landlock has no rules on ports before version 4"
 )
+needs_named_sockets = pytest.mark.skipif(
+    not probe().has_named_sockets,
+    reason="Landlock has no rule on named sockets before version 9,"
+    f" and has version {probe().landlock_abi} here",
+)
 needs_seccomp = pytest.mark.skipif(
     not probe().seccomp, reason=f"no seccomp: {probe().seccomp_missing}"
 )
