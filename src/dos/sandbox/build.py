@@ -99,7 +99,7 @@ def build(settings: Sandbox, support: Support, folders: Folders) -> Walls | None
             reachable=(
                 *folders.objects,
                 *folders.programs,
-                *_expanded(settings.readable, folders),
+                *_in_home(settings.readable, folders),
             ),
             private_tmp=folders.tmp,
         )
@@ -113,11 +113,11 @@ def _described(walls: Walls) -> Walls:
 def _file_walls(settings: Sandbox, support: Support, folders: Folders) -> Walls:
     """The walls around files, and those that need no folders."""
     own = (folders.lane, folders.tmp, folders.home, *folders.writable)
-    writable = (*own, *_expanded(settings.writable, folders), *DEVICES)
+    writable = (*own, *_in_home(settings.writable, folders), *DEVICES)
     readable = None
     if settings.reads == "listed" and folders.readable is not None:
         listed = (*SYSTEM, *folders.programs, *folders.readable, *folders.objects)
-        readable = (*listed, *_expanded(settings.readable, folders))
+        readable = (*listed, *_in_home(settings.readable, folders))
     return Walls(
         landlock_abi=support.landlock_abi if support.has_files else 0,
         writable=writable,
@@ -128,9 +128,12 @@ def _file_walls(settings: Sandbox, support: Support, folders: Folders) -> Walls:
     )
 
 
-def _expanded(paths: Iterable[str], folders: Folders) -> tuple[str, ...]:
+def _in_home(paths: Iterable[str], folders: Folders) -> tuple[str, ...]:
+    return expanded(paths, folders.user_home or folders.home)
+
+
+def expanded(paths: Iterable[str], home: str) -> tuple[str, ...]:
     """The paths of a setting, with the user's home for ~."""
-    home = folders.user_home or folders.home
     return tuple(f"{home}{path[1:]}" if path.startswith("~/") else path for path in paths)
 
 

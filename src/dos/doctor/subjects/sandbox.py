@@ -1,9 +1,11 @@
 """The sandbox: what walls agents get on this machine, and what those leave open."""
 
 import shutil
+from pathlib import Path
 
 from dos.doctor.subjects.finding import Finding, cd_prefix, error, note, warning
 from dos.sandbox import describe
+from dos.sandbox.build import expanded
 from dos.sandbox.io import sockets
 from dos.sandbox.io.probe import probe
 from dos.sandbox.settings import Sandbox
@@ -12,7 +14,7 @@ from dos.text import join_some
 from dos.world import World
 
 # Folders that are empty or private in namespaces, with all sockets below them.
-_HIDDEN = ("/run/", "/var/run/", "/tmp/", "/var/tmp/")
+_HIDDEN = ("/run/", "/var/run/", "/tmp/", "/var/tmp/", "/dev/shm/")
 
 
 def examine(world: World) -> list[Finding]:
@@ -55,7 +57,7 @@ def judge_sockets(
     in_namespaces = support.namespaces and settings.level != "landlock"
     reachable = []
     for path, meaning in found.items():
-        if in_namespaces and path.startswith(_HIDDEN):
+        if in_namespaces and path.startswith(_HIDDEN) and not _is_listed(path, settings):
             continue
         reachable.append(f"{path} ({meaning})" if meaning else path)
     if not reachable:
@@ -69,6 +71,12 @@ def judge_sockets(
             f"{prefix}dos config set sandbox.sockets none",
         )
     ]
+
+
+def _is_listed(path: str, settings: Sandbox) -> bool:
+    """Whether the settings keep a socket visible, by its own path or by a folder above it."""
+    listed = expanded((*settings.readable, *settings.writable), str(Path.home()))
+    return any(Path(path).is_relative_to(above) for above in listed)
 
 
 def _examine_program(world: World) -> list[Finding]:

@@ -1,0 +1,36 @@
+"""What doctor says of the sandbox: the sockets that agents can open, and the listed paths."""
+
+import pytest
+
+from dos.doctor.subjects import sandbox
+from dos.sandbox.settings import Sandbox
+from dos.sandbox.support import Support
+
+NAMESPACES = Support(landlock_abi=7, seccomp=True, namespaces=True)
+
+
+def named_sockets(path, support=NAMESPACES, **settings):
+    found = sandbox.judge_sockets(Sandbox(**settings), support, {path: "PostgreSQL"}, "")
+    return [finding.what for finding in found]
+
+
+@pytest.mark.parametrize("folder", ["/run", "/var/run", "/tmp", "/var/tmp", "/dev/shm"])
+def test_a_socket_below_a_folder_that_namespaces_cover_is_not_listed(folder):
+    assert named_sockets(f"{folder}/db/.s.PGSQL.5432") == []
+
+
+def test_every_other_socket_is_listed_and_all_of_them_without_namespaces():
+    assert "/srv/db/.s.PGSQL.5432 (PostgreSQL)" in named_sockets("/srv/db/.s.PGSQL.5432")[0]
+    for settings, support in (
+        ({}, Support(landlock_abi=7, seccomp=True)),
+        ({"level": "landlock"}, NAMESPACES),
+    ):
+        assert "/run/d.sock" in named_sockets("/run/d.sock", support, **settings)[0]
+
+
+@pytest.mark.parametrize("key", ["readable", "writable"])
+def test_a_socket_that_the_settings_keep_visible_is_listed(key, monkeypatch):
+    monkeypatch.setenv("HOME", "/run/user/7")
+    for path in ("/run/user/7/bus", "/run/user", "~/bus"):
+        assert "/run/user/7/bus" in named_sockets("/run/user/7/bus", **{key: (path,)})[0]
+    assert named_sockets("/run/user/7/bus", **{key: ("/run/use", "~/other")}) == []
