@@ -103,12 +103,6 @@ def test_what_is_open_is_said(settings, support, words):
         assert word in sentence
 
 
-def test_a_refusal_is_named_by_its_last_line():
-    lines = ["sh: cannot create /a: Permission denied", "touch: /b: Read-only file system ", "ok"]
-    assert describe.refused_line(lines) == "touch: /b: Read-only file system"
-    assert describe.refused_line(["ok"]) == ""
-
-
 TRY = """
 import sys
 from pathlib import Path

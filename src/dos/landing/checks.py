@@ -26,7 +26,7 @@ from dos.receipts.io.acceptance import (
     run_acceptance,
 )
 from dos.receipts.receipt import Source
-from dos.sandbox import describe
+from dos.sandbox import refusals
 from dos.sandbox.walls import Walls
 from dos.text import join_some
 from dos.units.unit import Unit
@@ -205,7 +205,8 @@ class Checks:
             finally:  # also when this process is interrupted
                 orphans.end_processes(str(self._workspace.root), lease)
         if result.passed is False:
-            result = _name_refusal(result, walls)
+            detail = refusals.name_refusal(result.detail, result.output, walls)
+            result = structs.replace(result, detail=detail)
             return _name_withheld(result, environment.withheld_names(os.environ, variables))
         return result
 
@@ -240,14 +241,6 @@ class Checks:
         if unit.acceptance:
             source = Source.BOTH if self._workers.test else Source.UNIT
         return DeclaredCommands(scripts=scripts, source=source)
-
-
-def _name_refusal(result: AcceptanceResult, walls: Walls | None) -> AcceptanceResult:
-    """Say of a failed command what it was refused, if it ran behind walls."""
-    line = describe.refused_line(result.output)
-    if walls is None or not line or line in result.detail:
-        return result
-    return structs.replace(result, detail=f"{result.detail}; before that: {line}")
 
 
 _LEAST_NAME = 4  # shorter names are words of any output

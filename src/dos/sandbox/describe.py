@@ -1,7 +1,5 @@
 """Say what walls are active, what is missing, and what that means."""
 
-from collections.abc import Sequence
-
 from dos.sandbox.settings import Sandbox
 from dos.sandbox.support import FILES_ABI, SCOPES_ABI, Support
 from dos.sandbox.walls import Walls
@@ -126,31 +124,3 @@ def leaves_sockets_open(settings: Sandbox, support: Support) -> bool:
     if not settings.is_on or settings.program:
         return False
     return not support.has_named_sockets and settings.sockets == "open"
-
-
-# What programs print when the kernel refuses something.
-_REFUSALS = (
-    "Permission denied",
-    "PermissionError",
-    "Operation not permitted",
-    "Read-only file system",
-    "EACCES",
-    "EPERM",
-    "EROFS",
-)
-
-
-_AROUND = 100  # characters before and after: a line may be a whole turn of an agent
-
-
-def refused_line(lines: Sequence[str]) -> str:
-    """The last line of a program's output that speaks of a refusal; empty: there is none.
-
-    It may be the walls or the permissions of the file itself; a person can tell by the path.
-    """
-    for line in reversed(lines):
-        for word in _REFUSALS:
-            before, separator, after = line.partition(word)
-            if separator:
-                return f"{before[-_AROUND:]}{word}{after[:_AROUND]}".strip()
-    return ""

@@ -34,7 +34,7 @@ from dos.journal.store import Store
 from dos.limits import budget
 from dos.machine import commands, execute
 from dos.machine.execute import EndedBy, Limits, Output, ProcessResult
-from dos.sandbox import describe
+from dos.sandbox import refusals
 from dos.sandbox.walls import Walls
 from dos.unknown import Unknown
 
@@ -155,7 +155,7 @@ class Launcher:
         return structs.replace(
             ended,
             version=self._version(configured, launch.argv[0]),
-            refused=describe.refused_line(result.lines) if walls else "",
+            refused=refusals.name_refusal("", result.lines, walls),
         )
 
     def _ended(
