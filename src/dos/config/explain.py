@@ -4,6 +4,7 @@ Loading reports only that a value does not fit. This module runs after such a fa
 the tables with the schema to find all problems at once.
 """
 
+import shlex
 from collections.abc import Iterable, Iterator
 from datetime import date, time
 from types import NoneType, UnionType
@@ -150,8 +151,8 @@ def _wrong_value(kind: Any, value: Any, key: Key) -> Problem:
 def _value_hint(kind: Any, value: Any, key: Key) -> str:
     """How to write the value instead. Empty: the message says all."""
     is_list = get_origin(kind) is tuple
-    if is_list and isinstance(value, str):
-        return f"Write it as a list: [{toml_string(value)}]."
+    if is_list and _is_of(value, get_args(kind)[0]):
+        return f"Write it as a list: {value_text(_as_list(value, key))}."
     if is_list and _is_table(get_args(kind)[0]) and isinstance(value, dict):
         return f"Write the header as [[{key_text(key)}]]."
     if isinstance(value, str):
@@ -160,6 +161,28 @@ def _value_hint(kind: Any, value: Any, key: Key) -> str:
             choices += _choices(part)
         return _as_sentence(suggest_nearest(value, choices, form='"{}"'))
     return ""
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Whether the value is one that a list of this type may hold."""
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return kind in (int, str) and type(value) is kind
+
+
+def _as_list(value: Any, key: Key) -> list[Any]:
+    """The list that somebody meant who wrote a single value; of a command its words."""
+    if key[-1] not in _COMMANDS:
+        return [value]
+    try:
+        return shlex.split(value)
+    except ValueError:  # an open quote
+        return [value]
+
+
+_COMMANDS = ("command", "arguments", "program")  # keys whose list is the words of a command
 
 
 def _parts(kind: Any) -> list[Any]:
@@ -196,7 +219,7 @@ def _describe_type_part(kind: Any) -> str:
         item = get_args(kind)[0]
         if _is_table(item):
             return "a list of tables"
-        return f"a list of {_describe_type(item).removeprefix('a ')}s"
+        return f"a list of {_describe_items(item)}"
     if get_origin(kind) is dict or _is_table(kind):
         return "a table"
     return _NAMES.get(kind, str(kind))
@@ -205,6 +228,15 @@ def _describe_type_part(kind: Any) -> str:
 def _is_table(kind: Any) -> bool:
     """Whether a type of the schema is a table."""
     return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+def _describe_items(kind: Any) -> str:
+    """What a list may hold, in the plural."""
+    if get_origin(kind) is Annotated:
+        plain, *notes = get_args(kind)
+        limits = "".join(_limits(note) for note in notes if isinstance(note, Meta))
+        return _describe_items(plain) + limits
+    return f"{_describe_type(kind).removeprefix('a ')}s"
 
 
 def _limits(meta: Meta) -> str:

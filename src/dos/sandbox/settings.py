@@ -41,12 +41,24 @@ class Sandbox(Table, frozen=True, kw_only=True):
                     )
         for place, word in enumerate(self.program):
             check_text(word, ("program", place))
-        if self.program and not self.program[0].strip():
-            raise BadValue(
-                ("program", 0), "the command has no program", "Put the program's name first."
-            )
+        if self.program:
+            _check_program(self.program[0])
 
     @property
     def is_on(self) -> bool:
         """Whether programs get any walls."""
         return self.level != "off" or bool(self.program)
+
+
+def _check_program(program: str) -> None:
+    """Raise BadValue for what no folder can find: programs are started in many."""
+    if not program.strip():
+        raise BadValue(
+            ("program", 0), "the command has no program", "Put the program's name first."
+        )
+    if "/" in program and not program.startswith("/"):
+        raise BadValue(
+            ("program", 0),
+            f"{program!r} is not an absolute path",
+            "Begin it with /, or name a program on the path.",
+        )
