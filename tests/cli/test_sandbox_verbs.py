@@ -41,6 +41,14 @@ def test_required_walls_that_cannot_be_had_stop_dos_up_with_what_to_do(settings,
     assert "dos config set sandbox.level auto" in answer.err
 
 
+def test_a_sandbox_program_that_is_not_installed_stops_dos_up_with_what_to_do(settings, dos):
+    settings('program = ["no-such-program", "--"]')
+    answer = dos("up", "--until-idle")
+    assert answer.code == 2
+    assert "[sandbox] program is 'no-such-program', which is not on the path" in answer.err
+    assert "dos config unset sandbox.program" in answer.err
+
+
 def test_doctor_says_what_is_active_and_finds_nothing_open(settings, dos):
     settings('level = "auto"')
     answer = dos("doctor", "--json")

@@ -39,6 +39,7 @@ from dos.machine import process
 from dos.report import summary
 from dos.report.session import last_start
 from dos.sandbox import describe
+from dos.sandbox.io import programs
 from dos.sandbox.io.probe import probe
 from dos.text import join_some, slug
 from dos.verbs.args import Option
@@ -192,7 +193,10 @@ def _make_supervisor(args: Args, config: Config) -> Supervisor:
 
 
 def _check_sandbox(config: Config) -> None:
-    """Raise BadInput where the walls that [sandbox] requires cannot be put up."""
+    """Raise BadInput where the walls that [sandbox] names or requires cannot be put up."""
+    missing = programs.missing_program(config.sandbox)
+    if missing:
+        raise BadInput(missing, hint="Install it, or run: dos config unset sandbox.program")
     if config.sandbox.level == "required" and not config.sandbox.program:
         why = describe.refusal(probe())
         if why:

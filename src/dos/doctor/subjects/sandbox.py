@@ -1,12 +1,11 @@
 """The sandbox: what walls agents get on this machine, and what those leave open."""
 
-import shutil
 from pathlib import Path
 
 from dos.doctor.subjects.finding import Finding, cd_prefix, error, note, warning
 from dos.sandbox import describe
 from dos.sandbox.build import expanded
-from dos.sandbox.io import sockets
+from dos.sandbox.io import programs, sockets
 from dos.sandbox.io.probe import probe
 from dos.sandbox.settings import Sandbox
 from dos.sandbox.support import Support
@@ -81,13 +80,13 @@ def _is_listed(path: str, settings: Sandbox) -> bool:
 
 def _examine_program(world: World) -> list[Finding]:
     """An error where the user's own sandbox is not installed."""
-    program = world.config.sandbox.program[0]
-    if shutil.which(program):
+    what = programs.missing_program(world.config.sandbox)
+    if not what:
         return []
     return [
         error(
             "SANDBOX_PROGRAM_MISSING",
-            f"[sandbox] program is {program!r}, which is not on the path",
+            what,
             "No agent and no check can be started.",
             f"{cd_prefix(world)}dos config unset sandbox.program",
         )

@@ -1,8 +1,10 @@
-"""The folders that programs on the path need to read, for walls with listed reads."""
+"""Programs on the path: the one of [sandbox], and the folders that walls let programs read."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+from dos.sandbox.settings import Sandbox
 
 # What a program finds beside the folder it is in: its libraries and its data.
 _SIBLINGS = ("lib", "lib64", "libexec", "share", "include", "etc")
@@ -21,6 +23,13 @@ _TOOLCHAINS = (
     "NODE_EXTRA_CA_CERTS",
     "PIP_CERT",
 )
+
+
+def missing_program(settings: Sandbox) -> str:
+    """Return that the program of [sandbox] cannot be started; empty: it can, or there is none."""
+    if not settings.program or shutil.which(settings.program[0]):
+        return ""
+    return f"[sandbox] program is {settings.program[0]!r}, which is not on the path"
 
 
 def program_folders(environment: Mapping[str, str], user_home: Path) -> tuple[str, ...]:
