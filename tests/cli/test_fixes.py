@@ -114,6 +114,8 @@ CLEARED = [
     (configured("workers.baseline", '"off"\ntest = "true"'), "BASELINE_UNCHECKED"),
     (configured("sandbox.level", '"off"'), "SANDBOX_OFF"),
     (configured("sandbox.program", '["no-such-program"]'), "SANDBOX_PROGRAM_MISSING"),
+    (configured("sandbox.writable", '["~/.cache/no such folder"]'), "SANDBOX_PATH_MISSING"),
+    (configured("sandbox.writable", '["/"]'), "SANDBOX_PATH_WIDE"),
     (troubles.with_a_sandbox_that_cannot_be, "SANDBOX_UNAVAILABLE"),
     (troubles.with_open_sockets, "SANDBOX_SOCKETS"),
     (troubles.with_test_that_needs_a_variable, "VARIABLE_WITHHELD"),

@@ -5,6 +5,7 @@ import pytest
 from dos.doctor.subjects import sandbox
 from dos.sandbox.settings import Sandbox
 from dos.sandbox.support import Support
+from dos.world import World
 
 NAMESPACES = Support(landlock_abi=7, seccomp=True, namespaces=True)
 
@@ -34,3 +35,33 @@ def test_a_socket_that_the_settings_keep_visible_is_listed(key, monkeypatch):
     for path in ("/run/user/7/bus", "/run/user", "~/bus"):
         assert "/run/user/7/bus" in named_sockets("/run/user/7/bus", **{key: (path,)})[0]
     assert named_sockets("/run/user/7/bus", **{key: ("/run/use", "~/other")}) == []
+
+
+@pytest.fixture
+def root(repository, monkeypatch):
+    """A repository beside a home that has a cache."""
+    (repository.root.parent / "home" / "cache").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(repository.root.parent / "home"))
+    return repository.root
+
+
+def findings_of(root, text):
+    (root / "dos.toml").write_text(f"[sandbox]\n{text}\n")
+    found = sandbox.examine(World(root))
+    return [finding for finding in found if finding.kind.startswith("SANDBOX_PATH")]
+
+
+def test_a_listed_path_that_does_not_exist_is_named_with_its_key(root):
+    assert findings_of(root, 'writable = ["~/cache"]\nreadable = ["/usr"]') == []
+    (missing,) = findings_of(root, 'writable = ["~/cache", "~/not there"]')
+    assert "[sandbox] writable names ~/not there, which does not exist" in missing.what
+    assert missing.fix == f"mkdir -p '{root.parent}/home/not there'"
+    (missing,) = findings_of(root, 'readable = ["/no/such"]')
+    assert "[sandbox] readable names /no/such, which does not exist" in missing.what
+
+
+def test_a_writable_path_around_the_repository_or_the_home_is_named(root):
+    for path in ("/", "~/", str(root), str(root.parent)):
+        (wide,) = findings_of(root, f'writable = ["{path}"]')
+        assert f"writable names {path}, which holds your repository" in wide.what
+    assert findings_of(root, 'writable = ["~/cache", "/usr"]\nreadable = ["/"]') == []

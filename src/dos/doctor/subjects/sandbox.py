@@ -1,5 +1,7 @@
 """The sandbox: what walls agents get on this machine, and what those leave open."""
 
+import os
+import shlex
 from pathlib import Path
 
 from dos.doctor.subjects.finding import Finding, cd_prefix, error, note, warning
@@ -25,6 +27,7 @@ def examine(world: World) -> list[Finding]:
         return _examine_off(world)
     support = probe()
     findings = judge(settings, support, cd_prefix(world))
+    findings += _examine_paths(world)
     if describe.leaves_sockets_open(settings, support):
         found = sockets.open_sockets()
         findings += judge_sockets(settings, support, found, cd_prefix(world))
@@ -70,6 +73,37 @@ def judge_sockets(
             f"{prefix}dos config set sandbox.sockets none",
         )
     ]
+
+
+def _examine_paths(world: World) -> list[Finding]:
+    """Warnings for listed paths that do not exist, or that let agents change what judges them."""
+    settings = world.config.sandbox
+    home = str(Path.home())
+    findings = []
+    for key, paths in (("writable", settings.writable), ("readable", settings.readable)):
+        for path, expansion in zip(paths, expanded(paths, home), strict=True):
+            if not os.path.lexists(expansion):
+                findings.append(_missing_path(key, path, expansion, cd_prefix(world)))
+    root = world.workspace.root
+    for path, expansion in zip(settings.writable, expanded(settings.writable, home), strict=True):
+        if any(own.is_relative_to(os.path.realpath(expansion)) for own in (root, Path(home))):
+            findings.append(_wide_path(path, cd_prefix(world)))
+    return findings
+
+
+def _missing_path(key: str, path: str, expansion: str, prefix: str) -> Finding:
+    what = f"[sandbox] {key} names {path}, which does not exist"
+    why = "It is left out: agents and checks cannot use it, and cannot create it."
+    fix = f"{prefix}dos config show sandbox"
+    if key == "writable":
+        fix = f"mkdir -p {shlex.quote(expansion)}"
+    return warning("SANDBOX_PATH_MISSING", what, why, fix)
+
+
+def _wide_path(path: str, prefix: str) -> Finding:
+    what = f"[sandbox] writable names {path}, which holds your repository or your home"
+    why = "Agents can change your files and settings there, and what you run later as yourself."
+    return warning("SANDBOX_PATH_WIDE", what, why, f"{prefix}dos config unset sandbox.writable")
 
 
 def _is_listed(path: str, settings: Sandbox) -> bool:
