@@ -250,7 +250,7 @@ def test_commits_of_a_branch_that_an_agent_left_are_saved(repository, tree):
 def worktree_of_an_earlier_version(repository: Repository) -> Writer:
     """A lane as versions before 0.3 made it: a linked worktree of the user's repository."""
     folder = workspace.find(repository.root).worktrees / "one"
-    folder.parent.mkdir(parents=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
     repository.git("worktree", "add", "-q", "--detach", str(folder), "main")
     return Writer(folder)
 
@@ -269,6 +269,24 @@ def test_the_worktree_of_an_earlier_version_is_saved_and_replaced(repository):
     assert "half\n" in texts_of(repository, made)
     assert (tree.tree / ".git").is_dir()
     assert run_git(tree, "rev-parse", "HEAD") == repository.git("rev-parse", "main")
+    assert len(repository.git("worktree", "list").splitlines()) == 1
+
+
+@pytest.mark.parametrize("ref", ["settled", "work"])
+def test_the_worktree_of_who_went_back_to_an_earlier_version_is_saved_too(repository, ref):
+    prepare(repository)
+    delivered = repository.git("commit-tree", "main^{tree}", "-p", "main", "-m", "Delivered")
+    repository.git("update-ref", f"refs/dos/{ref}/one", delivered)
+    shutil.rmtree(workspace.find(repository.root).worktrees / "one")
+    tree = worktree_of_an_earlier_version(repository)
+    (tree.tree / "one" / "keep").write_text("x\n")
+    run_git(tree, "commit", "-qam", "Not landed")
+    head = run_git(tree, "rev-parse", "HEAD")
+    (tree.tree / "one" / "half").write_text("half\n")
+    made = prepare(repository)
+    saved = [salvage.commit for salvage in made.salvaged]
+    assert head in saved and "half\n" in texts_of(repository, made)
+    assert (delivered in saved) == (ref == "work")
     assert len(repository.git("worktree", "list").splitlines()) == 1
 
 

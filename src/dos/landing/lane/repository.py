@@ -108,7 +108,7 @@ class LaneRepository:
         Its ignored files stay. The ref of its base moves first, so that no clean-up of the user's
         can remove what the lane needs. Raises GitFailed where the lane cannot be made.
         """
-        is_settled = self.git.object_of(self._settled_ref) is not None
+        is_settled = self._is_settled
         salvaged: list[Salvage] = []
         if not is_settled:
             salvaged = self._save_earlier(base, run_id)
@@ -143,12 +143,15 @@ class LaneRepository:
 
     def _save_earlier(self, base: str, run_id: str) -> list[Salvage]:
         """Save the work of a run that ended without doing so, and that of earlier versions."""
-        saved: list[Salvage] = []
-        if self.delivered_head() is None:
-            saved = self._take_over_earlier(base, run_id)
-        head = self.delivered_head()
-        saved += salvage_writer.save_head(self.git, head, run_id=run_id, why=EARLIER, base=base)
+        saved = self._save_delivered(base, run_id)
+        if self.delivered_head() is None or self._worktree_directory:
+            saved += self._take_over_earlier(base, run_id)
+            saved += self._save_delivered(base, run_id)
         return [structs.replace(work, earlier=True) for work in saved]
+
+    def _save_delivered(self, base: str, run_id: str) -> list[Salvage]:
+        head = self.delivered_head()
+        return salvage_writer.save_head(self.git, head, run_id=run_id, why=EARLIER, base=base)
 
     def _take_over_earlier(self, base: str, run_id: str) -> list[Salvage]:
         # Of a worktree of earlier versions: its commits are in the user's repository.
@@ -177,11 +180,21 @@ class LaneRepository:
 
     def _upgrade(self, head: str) -> None:
         """Make a repository of a worktree; one with submodules is left as it is."""
-        common = self._workspace.common
-        assert common
-        directory = upgrade.worktree_directory(self.folder, common)
+        directory = self._worktree_directory
         if directory and not (directory / "modules").exists():
             upgrade.convert(self.folder, directory, self._files(head))
+
+    @property
+    def _worktree_directory(self) -> Path | None:
+        common = self._workspace.common
+        assert common
+        return upgrade.worktree_directory(self.folder, common)
+
+    @property
+    def _is_settled(self) -> bool:
+        """Whether nothing is left to save. The ref tells only about a lane's repository: whoever
+        went back to an earlier version for a while has a worktree in its place, with other work."""
+        return self._is_repository and self.git.object_of(self._settled_ref) is not None
 
     @property
     def _is_repository(self) -> bool:
