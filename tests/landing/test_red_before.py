@@ -116,6 +116,22 @@ def test_a_unit_is_witnessed_only_by_a_command_that_tells(
     assert (said["agent"], said["sandbox"]) == ("scripted", walls) and said["setup_digest"]
 
 
+def test_a_unit_that_only_the_tests_of_the_workspace_judge_is_said_to_have_no_acceptance(
+    repository,
+):
+    pytest.importorskip("cryptography")
+    declare(repository, "")
+    with (repository.root / "dos.toml").open("a") as file:
+        file.write('test = "test -e one/keep"\n')
+    repository.commit_all("Have a test")
+    play(repository, HONEST)
+    work(repository)
+    assert receipt(repository)["base_tree"] == ""
+    assert verdict(repository).reason == (
+        "all its lines are still there; it has no acceptance command that tells whether it was done"
+    )
+
+
 def test_a_test_that_was_there_before_is_named_and_one_of_the_work_is_not(repository):
     pytest.importorskip("cryptography")
     (repository.root / "tests").mkdir()

@@ -14,6 +14,7 @@ from dos.text import join_some
 from dos.verify import file_kinds
 
 DOES_NOT_TELL = "its acceptance does not tell whether it was done"
+HAS_NONE = "it has no acceptance command that tells whether it was done"
 
 
 class Policy(Table, frozen=True, kw_only=True):

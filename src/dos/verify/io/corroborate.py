@@ -76,8 +76,16 @@ def _with_receipts(world: World, unit: str, commit: CandidateCommit) -> Candidat
         attested = f"a receipt of {_key_id(others[0])} says that {_seen(others[0])}"
     unwitnessed = ""
     if unproven and not witnessed and not attested:
-        unwitnessed = red_before.DOES_NOT_TELL
+        unwitnessed = _why_unproven(unproven)
     return structs.replace(commit, witnessed=witnessed, attested=attested, unwitnessed=unwitnessed)
+
+
+def _why_unproven(receipts: list[CheckedReceipt]) -> str:
+    """Return why these receipts prove nothing: a command that was not run on the base is none."""
+    for checked in receipts:
+        if checked.receipt is not None and checked.receipt.base_tree:
+            return red_before.DOES_NOT_TELL
+    return red_before.HAS_NONE
 
 
 def _tells_apart(receipt: CheckedReceipt) -> bool:
