@@ -32,6 +32,19 @@ def grown(repository: Repository) -> Repository:
     return repository
 
 
+@pytest.mark.parametrize("name", ["Grüße an Åsa", "日本 $HOME 'x'", "a;b #c (d) [e]"])
+def test_units_land_in_folders_with_any_name(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / name / "state"))
+    repository = Repository(tmp_path / name / "home")
+    repository.play({"DEMO/A1": [[write("one/a.txt"), commit("Write a")]]})
+    with repository.config.open("a") as file:
+        file.write('setup = "touch made"\ntest = "git ls-files | grep -q one/a.txt"\n')
+    (repository.root / ".gitignore").write_text("made\n")
+    repository.commit_all("Configure")
+    work(repository)
+    assert "Write a" in repository.subjects()
+
+
 def clone(repository: Repository, *options: str) -> Path:
     """Clone the repository by its protocol, work in the clone from now on, return the source."""
     source = grown(repository).root

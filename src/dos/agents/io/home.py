@@ -18,6 +18,7 @@ from dos.agents import logins
 from dos.agents.homes import programs
 from dos.agents.homes.programs import CopiedFile, ProgramHome
 from dos.agents.io.temporary import TemporaryFolders, clear
+from dos.git.config_text import quoted
 from dos.machine import commands, filesystem
 from dos.text import slug
 from dos.unknown import Unknown
@@ -193,15 +194,9 @@ def git_config_text(entries: Sequence[str], patterns: Sequence[str]) -> str:
             continue
         heading = section
         if subsection:
-            heading = f"{section} {_git_quoted(subsection)}"
-        lines += [f"[{heading}]", f"\t{name} = {_git_quoted(value)}"]
+            heading = f"{section} {quoted(subsection)}"
+        lines += [f"[{heading}]", f"\t{name} = {quoted(value)}"]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _git_quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    escaped = escaped.replace("\n", "\\n").replace("\t", "\\t")
-    return f'"{escaped}"'
 
 
 def _copy_files(

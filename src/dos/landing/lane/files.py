@@ -7,6 +7,7 @@ decides how files are checked out. There is no remote: a push from the lane reac
 from collections.abc import Mapping
 from pathlib import Path
 
+from dos.git.config_text import quoted
 from dos.git.files import object_folders
 from dos.git.repository import Reader
 
@@ -62,8 +63,7 @@ def config_text(settings: Mapping[str, str]) -> str:
     lines = []
     for name, value in settings.items():
         section, _, key = name.rpartition(".")
-        quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        lines.append(f'[{section}]\n\t{key} = "{quoted}"\n')
+        lines.append(f"[{section}]\n\t{key} = {quoted(value)}\n")
     return "".join(lines)
 
 

@@ -10,7 +10,6 @@ edited files, an edited index or configuration) is put in order before the next 
 those of the user's repository: a rebase in a check tree writes its commits there.
 """
 
-import json
 import os
 import stat
 import subprocess
@@ -21,6 +20,7 @@ from pathlib import Path
 from dos.agents.io import orphans
 from dos.errors import GitFailed, NotReady
 from dos.git import process
+from dos.git.config_text import quoted
 from dos.git.files import object_folders
 from dos.git.repository import Reader, Writer
 from dos.landing.trees import leftovers, worktree_files
@@ -266,12 +266,11 @@ class CheckTree:
         (self.directory / "refs").mkdir(parents=True)
         (self.directory / "objects").mkdir()
         lines = format_lines(self._source.extensions())
-        included = json.dumps(str(self._source.common / "config"))
-        lines += ["[include]", f"\tpath = {included}"]
+        lines += ["[include]", f"\tpath = {quoted(str(self._source.common / 'config'))}"]
         storage = self._source.common / "lfs"
         if storage.is_dir():
-            lines += ["[lfs]", f"\tstorage = {json.dumps(str(storage))}"]
-        (self.directory / "config").write_text("\n".join([*lines, ""]))
+            lines += ["[lfs]", f"\tstorage = {quoted(str(storage))}"]
+        (self.directory / "config").write_bytes(os.fsencode("\n".join([*lines, ""])))
         # Last: without it the folder is not one of ours.
         (self.directory / "HEAD").write_text("ref: refs/heads/none\n")
 
@@ -369,7 +368,7 @@ class CheckTree:
 
     def _source_formats(self) -> Mapping[str, str]:
         """Return the object format, from our own configuration: a partial clone's is not needed."""
-        for line in (self.directory / "config").read_text().splitlines():
+        for line in (self.directory / "config").read_text(errors="surrogateescape").splitlines():
             key, _, value = line.strip().partition(" = ")
             if key == "objectformat":
                 return {key: value}
