@@ -5,6 +5,7 @@ import pytest
 from dos.git.changes import FileChange
 from dos.landing.guard import additions, judging_files
 from dos.units.unit import Unit
+from dos.verify.runners import Runner
 
 TEST = "from price import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
 UNIT = Unit(plan="A", id="1", title="prices", text="Add them up.", paths=("src/**", "tests/**"))
@@ -25,7 +26,8 @@ def chosen(changes, unit=UNIT, runner="pytest -q"):
         )
         texts[path] = old, new
         files.append(file)
-    return judging_files.judging_paths(files, unit, runner, lambda change: texts[change.path])
+    found = judging_files.find(files, unit, Runner(text=runner), lambda change: texts[change.path])
+    return list(found.from_base)
 
 
 JUDGES = {
@@ -65,6 +67,18 @@ JUDGES = {
     "a program in bin": ("bin/python3", (None, "#!/bin/sh\nexit 0\n")),
     "a file that python imports by itself": ("sitecustomize.py", (None, "import os\n")),
     "a new test that ends the run": ("tests/test_a.py", (None, "import os\n\nos._exit(0)\n")),
+    "a shell of npm's": (".npmrc", (None, "script-shell=./sh\n")),
+    "a runner of cargo's": (".cargo/config.toml", (None, "[build]\ntarget-dir = 'x'\n")),
+    "tests that cargo leaves out": (
+        "Cargo.toml",
+        ("[package]\nname = 'x'\n", "[package]\nname = 'x'\nautotests = false\n"),
+    ),
+    "an installed program": ("node_modules/.bin/jest-cli", (None, "#!/bin/sh\nexit 0\n")),
+    "an installed plugin": ("src/x.egg-info/entry_points.txt", (None, "[pytest11]\nx = x\n")),
+    "a snapshot": ("src/__snapshots__/a.js.snap", ("3\n", "4\n")),
+    "the expected output": ("data/expected.json", ("3\n", "4\n")),
+    "a file that a Makefile includes": ("rules.mk", ("test:\n\tpytest\n", "test:\n\ttrue\n")),
+    "a module of Python's": ("json.py", (None, "raise SystemExit(0)\n")),
     "a second definition of a test": (
         "tests/test_price.py",
         (TEST, f"{TEST}\n\ndef test_total():\n    pass\n"),
@@ -146,6 +160,17 @@ WORK = {
         "setup.cfg",
         ("[metadata]\nname = x\n", "[metadata]\nname = y\n"),
     ),
+    "a dependency in Cargo.toml": (
+        "Cargo.toml",
+        ("[package]\nname = 'x'\n", "[package]\nname = 'x'\n\n[dependencies]\nserde = '1'\n"),
+    ),
+    "a target in the Makefile": ("Makefile", ("a:\n\ttrue\n", "a:\n\ttrue\n\nb:\n\ttrue\n")),
+    "a script in package.json": (
+        "package.json",
+        ('{"scripts": {"test": "jest"}}', '{"scripts": {"test": "jest", "lint": "tsc"}}'),
+    ),
+    "a module of a package": ("src/shop/json.py", (None, "x = 1\n")),
+    "a new snapshot": ("src/__snapshots__/a.js.snap", (None, "3\n")),
     "a document": ("README.md", ("x\n", "y\n")),
     "a command of the project": ("bin/shop", (None, "#!/bin/sh\necho\n")),
 }
@@ -201,20 +226,52 @@ def test_a_test_that_only_moved_stays_and_one_that_changed_on_the_way_goes_back(
     def read(_change):
         return TEST, TEST.replace("== 3", "")
 
-    assert judging_files.judging_paths([moved("a", "a")], UNIT, "pytest", read) == []
-    assert judging_files.judging_paths([moved("a", "b")], UNIT, "pytest", read) == [
+    runner = Runner(text="pytest")
+    assert judging_files.find([moved("a", "a")], UNIT, runner, read).from_base == ()
+    assert judging_files.find([moved("a", "b")], UNIT, runner, read).from_base == (
         "tests/test_a.py",
         "tests/unit/test_a.py",
-    ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("new", "command", "goes_back"),
+    [
+        ("tests/old/test_a.py", "pytest tests/unit", True),
+        ("tests/old/test_a.py", "pytest tests/unit tests/old", False),
+        ("tests/old/test_a.py", "pytest tests/", False),
+        ("tests/old/test_a.py", "pytest", False),
+        ("tests/unit/cases_a.py", "pytest tests/unit", True),
+    ],
+)
+def test_a_test_that_moved_to_where_the_command_does_not_look_goes_back(new, command, goes_back):
+    change = FileChange(
+        path=new,
+        old_path="tests/unit/test_a.py",
+        status="R",
+        old_blob="a",
+        new_blob="a",
+        old_mode="100644",
+        new_mode="100644",
+    )
+    found = judging_files.find([change], UNIT, Runner(text=command), lambda _: (TEST, TEST))
+    assert found.from_base == (("tests/unit/test_a.py", new) if goes_back else ())
+
+
+def test_a_package_that_the_repository_has_tracked_before_may_be_changed():
+    change = FileChange(path="node_modules/a/a.js", new_blob="a", new_mode="100644", status="A")
+    for has_packages in (True, False):
+        runner = Runner(text="npm test", has_packages=has_packages)
+        found = judging_files.find([change], UNIT, runner, lambda _: (None, "x\n"))
+        assert bool(found.from_base) is not has_packages
 
 
 def test_a_script_that_is_no_longer_executable_is_taken_from_the_base():
     change = FileChange(
         path="tests/run", old_blob="a", new_blob="a", old_mode="100755", new_mode="100644"
     )
-    assert judging_files.judging_paths([change], UNIT, "tests/run", lambda _: ("x", "x")) == [
-        "tests/run"
-    ]
+    found = judging_files.find([change], UNIT, Runner(text="tests/run"), lambda _: ("x", "x"))
+    assert found.from_base == ("tests/run",)
 
 
 def test_a_file_that_cannot_be_parsed_is_taken_from_the_base():

@@ -179,6 +179,10 @@ _FOUND_BY_RUNNERS = (
     r"(?:^|/)(?:[^/]*[-_.]|[^/]*[a-z0-9](?=[TS]))?(?i:tests?|specs?)(?:/|\.[^/.]+$)"
     r"|(?:^|/)(?i:tests?|specs?)[-_.][^/]*$"
 )
+_CHANGES_FOLDER = (
+    r"(?:\b(?:cd|pushd)\s+(?:-P\s+|--\s+)?|(?<!\S)(?:-C|--(?:prefix|directory|cwd|dir))[ =]?)"
+    r"[\"']?([\w./-]+)"
+)
 # An emptied file of these languages takes its tests with it and still compiles, so a text that
 # cannot compile is written instead.
 _DOES_NOT_COMPILE = {
@@ -211,11 +215,30 @@ def is_run_as_test(path: str) -> bool:
 
 
 def is_named_by_runner(path: str, runner: str) -> bool:
-    """Whether the runner's text names the file by its path, or as a Python module."""
-    if _occurs(path, runner):
-        return True
-    module = path.rpartition(".")[0].replace("/", ".")
-    return path.endswith(".py") and _occurs(module, runner)
+    """Whether the runner's text names the file by its path, or as a Python module.
+
+    A path may start at the top of the tree, or at a folder that the runner changes to.
+    """
+    names = [path]
+    for folder in run_folders(runner):
+        if path.startswith(f"{folder}/"):
+            names.append(path.removeprefix(f"{folder}/"))
+    for name in names:
+        module = name.rpartition(".")[0].replace("/", ".")
+        if _occurs(name, runner) or (name.endswith(".py") and _occurs(module, runner)):
+            return True
+    return False
+
+
+@_kept
+def run_folders(runner: str) -> tuple[str, ...]:
+    """The folders below the top of the tree in which a runner starts programs: `cd one && …`."""
+    folders = []
+    for match in re.finditer(_CHANGES_FOLDER, runner):
+        folder = match[1].removeprefix("./").rstrip("/.")
+        if folder and not folder.startswith(("/", "-")):
+            folders.append(folder)
+    return tuple(dict.fromkeys(folders))
 
 
 def placeholder_text(path: str) -> str:

@@ -9,10 +9,11 @@ from dos.git.changes import FileChange
 from dos.git.objects import Objects
 from dos.git.repository import Reader
 from dos.landing.guard import judging_files
+from dos.landing.guard.judging_files import JudgingFiles
 from dos.receipts.io.acceptance import AcceptanceResult
 from dos.text import join_some, printable_path, replace_undecodable
-from dos.units.unit import Landing
-from dos.verify import content, runners
+from dos.units.unit import Landing, Unit
+from dos.verify import content, file_kinds, runners
 
 _ADVICE = (
     "Restore the tests and make the work pass them. If the unit cannot be done without changing"
@@ -27,6 +28,7 @@ class TestsGuard:
 
     def __init__(self, git: Reader) -> None:
         self._git = git
+        self._known: dict[object, JudgingFiles] = {}  # the last answer: a landing asks repeatedly
 
     def refusal(
         self, effect: PrepareLanding, ready: Landing, commits: Sequence[str]
@@ -58,24 +60,37 @@ class TestsGuard:
         """
         if not command or may_change_tests(effect):
             return None
-        paths = self._judging_paths(effect, ready, command)
-        if not paths:
+        judging = self.judging_files(effect.unit, ready.base, ready.commit, command)
+        if not judging.from_base:
             return None
-        result = run(paths)
+        result = run(judging.from_base)
+        # Tests that the work brings may need the settings that it brings. The base's tests do not.
+        everything = tuple(dict.fromkeys((*judging.from_base, *judging.own_paths)))
+        if result.passed is False and everything != judging.from_base and run(everything).passed:
+            return None
         if result.passed is not False:
             return None
-        listed = join_some([printable_path(replace_undecodable(path)) for path in paths])
-        reason = (
-            f"it passes only with its own tests: with {listed} as {ready.base[:9]} has them, the"
-            f" checks fail: {result.detail}\n{_ADVICE}"
-        )
+        reason = _base_reason(judging, ready.base, result.detail)
         return NotLanded(reason=reason, tests_changed=True, landing=ready)
 
-    def _judging_paths(self, effect: PrepareLanding, ready: Landing, command: str) -> list[str]:
-        """Return what the work changed of that which judges it."""
+    def own_judges(self, unit: Unit, base: str, head: str, command: str) -> Sequence[FileChange]:
+        """Return what the work brings of that which judges it; nothing if that was all its task."""
+        judging = self.judging_files(unit, base, head, command)
+        if judging.is_all and judging_files.asks_for_tests(unit):
+            return ()
+        return judging.own
+
+    def judging_files(self, unit: Unit, base: str, head: str, command: str) -> JudgingFiles:
+        """Return what the work between two commits changed of that which judges it."""
+        asked = (unit, base, head, command)
+        if asked not in self._known:
+            self._known = {asked: self._find_judging_files(unit, base, head, command)}
+        return self._known[asked]
+
+    def _find_judging_files(self, unit: Unit, base: str, head: str, command: str) -> JudgingFiles:
         with Objects(self._git) as objects:
-            before = _tree(objects, ready.base)
-            changed = changes.tree_changes(objects, before, _tree(objects, ready.commit))
+            before = _tree(objects, base)
+            changed = changes.tree_changes(objects, before, _tree(objects, head))
 
             def read(path: str) -> str:
                 entry = objects.entry_at(before, path)
@@ -84,8 +99,29 @@ class TestsGuard:
             def read_texts(change: FileChange) -> tuple[str | None, str | None]:
                 return _text(objects, change.old_blob), _text(objects, change.new_blob)
 
-            runner = runners.runner_text(command, self._git.paths_of(ready.base), read)
-            return judging_files.judging_paths(changed, effect.unit, runner, read_texts)
+            runner = runners.read_runner(command, self._git.paths_of(base), read)
+            return judging_files.find(changed, unit, runner, read_texts)
+
+
+def _base_reason(judging: JudgingFiles, base: str, detail: str) -> str:
+    """Return the refusal of work that fails with what the base has of that which judges it."""
+    shown = {path: printable_path(replace_undecodable(path)) for path in judging.from_base}
+    added = [shown[path] for path in judging.from_base if path in judging.added]
+    changed = [shown[path] for path in judging.from_base if path not in judging.added]
+    how = []
+    if changed:
+        them = "it" if len(changed) == 1 else "them"
+        how.append(f"with {join_some(changed)} as {base[:9]} has {them}")
+    if added:
+        how.append(f"without {join_some(added)}")
+    advice = _ADVICE
+    for path in judging.from_base:
+        if not file_kinds.is_run_as_test(path):
+            named = shown[path]
+            advice += f". If {named} is itself the work, name it in the unit: `- paths: {named}`"
+            break
+    seen = f"{' and '.join(how)}, the checks fail: {detail}"
+    return f"it passes only with its own tests: {seen}\n{advice}"
 
 
 def _text(objects: Objects, blob: str) -> str | None:
