@@ -165,6 +165,24 @@ def test_a_bound_command_that_passes_is_run_on_the_parent_too(workspace, keys, w
     assert (other["bound"], other["base_tree"], other["tells_apart"]) == (False, "", False)
 
 
+@pytest.mark.parametrize("is_honest", [False, True])
+def test_a_test_that_passes_without_the_rest_of_the_commit_tells_nothing(
+    workspace, keys, is_honest
+):
+    command = "sh api/tests/test_login.sh"
+    (workspace / "docs" / "auth-plan.md").write_text(PLAN.replace(ACCEPTANCE, command))
+    commit(workspace, "Plan")
+    (workspace / "api" / "login.txt").write_text("login\n")
+    (workspace / "api" / "tests").mkdir()
+    test = "grep -q login api/login.txt\n" if is_honest else "true\n"
+    (workspace / "api" / "tests" / "test_login.sh").write_text(test)
+    commit(workspace, "AUTH1: login")
+    receipt = attest("--unit", "AUTH/AUTH1", command=command).json
+    assert (receipt["bound"], receipt["exit_code"]) == (True, 0)
+    assert receipt["base_exit_code"] not in (0, None), "the test was not there"
+    assert receipt["tells_apart"] is is_honest
+
+
 @pytest.mark.parametrize(
     ("command", "is_bound"), [("make check", True), ("true", False), ("echo fine; exit 0", False)]
 )

@@ -261,3 +261,4 @@ def test_only_variables_that_can_decide_something_count():
         plain | {"DOS_FENCE": "7", "SHLVL": "2", "TMUX": "x"}
     )
     assert environment_digest(plain) != environment_digest(plain | {"LANG": "de"})
+    assert environment_digest(plain) != environment_digest(plain | {"PYTEST_ADDOPTS": "-k none"})

@@ -7,25 +7,24 @@ tell whether the work was done (`verify/red_before.py`).
 import os
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from hashlib import sha256
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from dos.agents.io.halt_listener import HaltListener
 from dos.config.schema import Config
+from dos.git.changes import FileChange
 from dos.git.repository import Writer
 from dos.landing.checks import Checks
 from dos.landing.trees.check_cache import CheckCache, CheckSubject, environment_digest
 from dos.landing.trees.check_tree import CannotCheck, CheckTree, RunCommand
 from dos.landing.trees.check_trees import CheckTrees
 from dos.lease import Lease
-from dos.machine import execute, process
+from dos.machine import process
 from dos.receipts.io.acceptance import AcceptanceResult
 from dos.receipts.receipt import CommandRun
 from dos.regions import region
 from dos.times import seconds_between
 from dos.workspace import Workspace
-from dos.world import World
 
 # On the commit below the work a command may take so many times as long as on the work, and this
 # many seconds more: it may wait for what only the work brings.
@@ -39,10 +38,17 @@ class BaseResult(Struct, frozen=True, kw_only=True):
     commit: str
     tree: str
     result: AcceptanceResult
+    with_own_tests: AcceptanceResult = AcceptanceResult()  # there, with the work's tests alone
 
     @property
     def is_green(self) -> bool:
-        return self.result.passed is True
+        """Whether it passed without the work, or with nothing of the work but its tests."""
+        return self.result.passed is True or self.needs_only_tests
+
+    @property
+    def needs_only_tests(self) -> bool:
+        """Whether it passed with nothing of the work but its tests."""
+        return self.with_own_tests.passed is True
 
 
 class CommitChecks:
@@ -116,15 +122,59 @@ class CommitChecks:
         if not command:
             return None
         subject = self.subject(base, command)
+        limit = self._base_limit(after)
+        result = self._run_on_base(subject, base, lease, lambda tree: tree.run(command, limit))
+        return BaseResult(commit=base, tree=subject.tree, result=result)
+
+    def with_own_tests(
+        self,
+        before: BaseResult,
+        command: str,
+        lease: Lease,
+        own: Sequence[FileChange],
+        *,
+        head: str,
+        after: CommandRun | None = None,
+    ) -> BaseResult:
+        """Add what the command says on the commit below with the work's tests, and no more of it.
+
+        `own` are the tests and whatever else of the work judges it, which the head has.
+        """
+        limit = self._base_limit(after)
+
+        def act(tree: CheckTree) -> AcceptanceResult:
+            paths: list[str] = []
+            for change in own:
+                paths += filter(None, (change.old_path, change.path))
+            tree.overlay(paths, head)
+            return tree.run(command, limit)
+
+        subject = self.subject(before.commit, command)
+        subject = structs.replace(subject, tree=f"{subject.tree}+{_digest_of(own)}")
+        result = self._run_on_base(subject, before.commit, lease, act)
+        return structs.replace(before, with_own_tests=result)
+
+    def _run_on_base(
+        self,
+        subject: CheckSubject,
+        base: str,
+        lease: Lease,
+        act: Callable[[CheckTree], AcceptanceResult],
+    ) -> AcceptanceResult:
+        """Run a command on the commit below the work, unless its result is known."""
         result = self._cache.find(subject, counts_red=True)
         if result is None:
-            limit = self._checks.time_limit
-            if after:
-                taken = seconds_between(after.started, after.ended)
-                limit = min(limit, SLOWER_WITHOUT_WORK * taken + SPARE_SECONDS)
-            result = self.run_in_tree(base, lease, lambda tree: tree.run(command, limit))
+            result = self.run_in_tree(base, lease, act)
             self._cache.record(subject, base, result)
-        return BaseResult(commit=base, tree=subject.tree, result=result)
+        return result
+
+    def _base_limit(self, after: CommandRun | None) -> float:
+        """Return the seconds that a command may take there, by what it took on the work."""
+        limit = self._checks.time_limit
+        if after is None:
+            return limit
+        taken = seconds_between(after.started, after.ended)
+        return min(limit, SLOWER_WITHOUT_WORK * taken + SPARE_SECONDS)
 
     def subject(self, commit: str, command: str) -> CheckSubject:
         """Return all that the result of a command on a commit depends on."""
@@ -167,29 +217,14 @@ class CommitChecks:
         return self.trees.digest(base) != self.trees.digest(commit)
 
 
-def run_outside_a_run(world: World, commit: str, command: str, *, is_fresh: bool) -> BaseResult:
-    """Run a command on a commit for a person, unless its result is recorded; nothing is recorded.
-
-    With `is_fresh` recorded results are ignored. Raises CannotCheck if the setup fails.
-    """
-    listen = partial(HaltListener, open_store=lambda: world.journal, is_lost=execute.never_stop)
-    checks = Checks(world.workspace, world.config, listen=listen, lease_key="")
-    git = Writer(world.workspace.root)
-    commit_checks = CommitChecks(world.workspace, world.config, git, checks)
-    lease = lease_outside_a_run("attest")
-    subject = commit_checks.subject(commit, command)
-    result = CheckCache(world.journal, is_fresh=is_fresh).find(subject, counts_red=True)
-    if result is None:
-
-        def run(tree: CheckTree, script: str, seconds: float | None) -> AcceptanceResult:
-            limit = checks.time_limit if seconds is None else seconds
-            return checks.run_outside_a_run(
-                tree.path, script, lease, limit, execute.never_stop, preserved=tree.preserved
-            )
-
-        with commit_checks.trees.at(commit, run) as tree:
-            result = tree.run(command)
-    return BaseResult(commit=commit, tree=subject.tree, result=result)
+def _digest_of(changes: Sequence[FileChange]) -> str:
+    """Return a digest of files as they are after their changes."""
+    lines = [
+        f"{change.old_path}\0{change.path}\0{change.new_mode}\0{change.new_blob}"
+        for change in changes
+    ]
+    text = "\n".join(sorted(lines))
+    return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def lease_outside_a_run(purpose: str) -> Lease:

@@ -17,7 +17,7 @@ from dos.lease import Lease
 from dos.receipts.io import draft
 from dos.receipts.io.acceptance import joined_script
 from dos.receipts.receipt import CommandRun
-from dos.units.unit import Landing
+from dos.units.unit import Landing, Unit
 from dos.verify import red_before, shipped
 from dos.verify.policy import Policy
 from dos.workspace import Workspace
@@ -110,7 +110,8 @@ class LandingGate:
                 return effects.NotLanded(
                     reason=f"on top of {ready.branch!r} git does not show it: {reason}"
                 )
-        before = self.result_before(effect, ready.base, runs[0] if runs else None)
+        after = runs[0] if runs else None
+        before = self.result_before(effect, base=ready.base, head=ready.commit, after=after)
         refusal = self.why_not_told_apart(effect, before, base=ready.base, head=ready.commit)
         if refusal:
             return effects.NotLanded(reason=refusal)
@@ -118,16 +119,26 @@ class LandingGate:
         return structs.replace(ready, receipt=self._draft(effect, ready, runs, before))
 
     def result_before(
-        self, effect: UnitEffect, base: str, after: CommandRun | None
+        self, effect: UnitEffect, *, base: str, head: str, after: CommandRun | None
     ) -> BaseResult | None:
         """Return what the unit's acceptance command says on the commit below the work.
 
-        None where nothing is to be told apart: without a command, and for a replan.
+        If it fails there, it also runs there with the tests of the work: tests that pass without
+        the rest of the work tell nothing about it. None where nothing is to be told apart: without
+        a command, and for a replan.
         """
         if effect.is_replan:
             return None
         command = self._checks.acceptance(effect.unit)
-        return self._commit_checks.run_on_base(base, command, effect.lease, after=after)
+        before = self._commit_checks.run_on_base(base, command, effect.lease, after=after)
+        if before is None or before.is_green:
+            return before
+        own = self._tests_guard.own_judges(effect.unit, base, head, command)
+        if not own:
+            return before
+        return self._commit_checks.with_own_tests(
+            before, command, effect.lease, own, head=head, after=after
+        )
 
     def why_not_told_apart(
         self, effect: UnitEffect, before: BaseResult | None, *, base: str, head: str
@@ -142,12 +153,14 @@ class LandingGate:
             self._required(base, head),
             has_acceptance=before is not None,
             passes_without_work=before is not None and before.is_green,
+            needs_only_tests=before is not None and before.needs_only_tests,
         )
         if unreachable:
             return unreachable
         if not self._policy.require_red or before is None or not before.is_green:
             return ""
-        return red_before.refusal(self._checks.acceptance(effect.unit))
+        command = self._checks.acceptance(effect.unit)
+        return red_before.refusal(command, needs_only_tests=before.needs_only_tests)
 
     def _required(self, base: str, head: str) -> Policy:
         return measure.required_policy(self._workspace, base=base, head=head)
@@ -186,11 +199,7 @@ class LandingGate:
             return known
         tests = red_before.PriorTests()
         if not before.is_green:
-            tests = red_before.prior_tests(
-                self._checks.acceptance(effect.unit),
-                self._git.paths_of(ready.base),
-                self._git.paths_between(ready.base, ready.commit),
-            )
+            tests = self._prior_tests(effect.unit, ready)
         return structs.replace(
             known,
             base_tree=before.tree,
@@ -198,6 +207,16 @@ class LandingGate:
             tells_apart=not before.is_green,
             prior_tests=tests.are_unchanged,
             red_tests=tests.named,
+        )
+
+    def _prior_tests(self, unit: Unit, ready: Landing) -> red_before.PriorTests:
+        command = self._checks.acceptance(unit)
+        judging = self._tests_guard.judging_files(unit, ready.base, ready.commit, command)
+        return red_before.prior_tests(
+            command,
+            self._git.paths_of(ready.base),
+            self._git.paths_between(ready.base, ready.commit),
+            judging=judging.own_paths,
         )
 
     def _tests_failed(

@@ -160,7 +160,9 @@ class IsolatedLanding:
         if is_refused or not measured.changed_paths:
             return measured
         base = effect.worktree.base
-        before = self.gate.result_before(effect, base, measured.acceptance_run)
+        before = self.gate.result_before(
+            effect, base=base, head=measured.head, after=measured.acceptance_run
+        )
         refusal = self.gate.why_not_told_apart(effect, before, base=base, head=measured.head)
         return structs.replace(measured, why_not_shipped=refusal)
 

@@ -31,10 +31,13 @@ class PriorTests(Struct, frozen=True, kw_only=True):
     named: tuple[str, ...] = ()  # test files that the command names and the work did not change
 
 
-def prior_tests(command: str, before: Sequence[str], changed: Sequence[str]) -> PriorTests:
+def prior_tests(
+    command: str, before: Sequence[str], changed: Sequence[str], *, judging: Sequence[str] = ()
+) -> PriorTests:
     """Return which tests the work did not write.
 
-    `before` are the paths of the commit below the work, `changed` those that the work changed.
+    `before` are the paths of the commit below the work, `changed` those that the work changed, and
+    `judging` those of them that are known to judge it.
     """
     by_work = set(changed)
     named = []
@@ -43,7 +46,8 @@ def prior_tests(command: str, before: Sequence[str], changed: Sequence[str]) -> 
             continue
         if file_kinds.is_named_by_runner(path, command):
             named.append(path)
-    return PriorTests(are_unchanged=not any(map(_decides_tests, changed)), named=tuple(named))
+    are_unchanged = not judging and not any(map(_decides_tests, changed))
+    return PriorTests(are_unchanged=are_unchanged, named=tuple(named))
 
 
 def _decides_tests(path: str) -> bool:
@@ -53,12 +57,20 @@ def _decides_tests(path: str) -> bool:
     return file_kinds.is_source(path) and not file_kinds.is_program(path)
 
 
-def refusal(command: str) -> str:
+def how_green(*, needs_only_tests: bool) -> str:
+    """Return the end of a sentence about a command that does not tell whether work was done."""
+    if needs_only_tests:
+        return "passes with the tests of the work alone, without the rest of it"
+    return "passes without the work too"
+
+
+def refusal(command: str, *, needs_only_tests: bool = False) -> str:
     """Return why work is refused whose acceptance passes without it too."""
     shown = " ".join(command.split())
+    passes = how_green(needs_only_tests=needs_only_tests)
     return (
-        f"{DOES_NOT_TELL}: `{shown}` passes without the work too, and [landing] require_red asks"
-        " for one that fails before it"
+        f"{DOES_NOT_TELL}: `{shown}` {passes}, and [landing] require_red asks for one that fails"
+        " before it"
     )
 
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dos.unknown import Unknown
+from dos.verify import red_before
 from dos.verify.candidate import Candidate, CandidateCommit, Contradiction, Tier, assess
 from dos.verify.naming import Rung
 from dos.verify.policy import Policy
@@ -70,7 +71,11 @@ def required_tier(policy: Policy) -> Tier:
 
 
 def why_unreachable(
-    policy: Policy, *, has_acceptance: bool, passes_without_work: bool | None = None
+    policy: Policy,
+    *,
+    has_acceptance: bool,
+    passes_without_work: bool | None = None,
+    needs_only_tests: bool = False,
 ) -> str:
     """Return why work that is to land cannot be witnessed, if the policy asks for that; else "".
 
@@ -79,7 +84,8 @@ def why_unreachable(
     be called shipped.
 
     `passes_without_work` is the result of the acceptance command on the commit below the work;
-    None while that is not known. A CI that is asked later can attest work that no command tells.
+    None while that is not known. With `needs_only_tests` it passes there with the work's tests
+    alone. A CI that is asked later can attest work that no command tells.
     """
     if required_tier(policy) < Tier.WITNESSED or policy.non_git_oracle:
         return ""
@@ -87,7 +93,8 @@ def why_unreachable(
     if not has_acceptance:
         return f"{asked}, and the unit has no acceptance command"
     if passes_without_work:
-        return f"{asked}, and its acceptance command passes without the work too"
+        passes = red_before.how_green(needs_only_tests=needs_only_tests)
+        return f"{asked}, and its acceptance command {passes}"
     return ""
 
 

@@ -4,8 +4,8 @@ The receipt is bound to the repository, the commit and its tree. A command runs 
 which must be identical to the commit. It counts for a unit (`bound`) only if the unit's plan or
 dos.toml declared it before the commit was made, and if it can fail. A bound command that passes
 also runs on the commit's parent, in a check tree: it tells whether the unit was done only if it
-fails there. A claim `-KEY` says that KEY
-disappeared between two snapshots.
+fails there, also with the commit's own tests. A claim `-KEY` says that KEY disappeared between two
+snapshots.
 """
 
 from pathlib import Path
@@ -16,9 +16,9 @@ from msgspec import Struct, convert
 from dos.cli.receipts.receipt import write_receipt
 from dos.errors import BadInput
 from dos.receipts.io import keys
-from dos.receipts.io.attest import AttestRequest, RunOnBase, attest_claim
+from dos.receipts.io.attest import AttestRequest, BaseRun, RunOnBase, attest_claim
 from dos.receipts.io.signatures import load_signer
-from dos.receipts.receipt import CommandRun, canonical_bytes, parse_timestamp, receipt_fields
+from dos.receipts.receipt import Receipt, canonical_bytes, parse_timestamp, receipt_fields
 from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -109,11 +109,18 @@ def run(args: Args, context: Context) -> Reply:
 def _run_on_base(world: World, *, is_fresh: bool) -> RunOnBase:
     """Return a function that runs a command on the commit's parent, in a check tree."""
 
-    def run(base: str, command: str) -> tuple[str, CommandRun | None]:
-        from dos.landing import commit_checks  # only a bound command that passes comes here
+    def run(receipt: Receipt, command: str) -> BaseRun:
+        from dos.landing import base_check  # only a bound command that passes comes here
+        from dos.units.io import sources
 
-        before = commit_checks.run_outside_a_run(world, base, command, is_fresh=is_fresh)
-        return before.tree, before.result.run
+        units = sources.read(world.workspace, world.config).units
+        unit = sources.find_unit(units, receipt.unit)
+        assert unit is not None, "a bound command is declared by a unit"
+        before = base_check.result_before(
+            world, unit, command, base=receipt.base, head=receipt.commit, is_fresh=is_fresh
+        )
+        assert before is not None
+        return BaseRun(tree=before.tree, run=before.result.run, tells_apart=not before.is_green)
 
     return run
 

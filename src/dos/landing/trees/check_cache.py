@@ -20,9 +20,12 @@ from dos.receipts.receipt import CommandRun
 # Variables that differ between two terminals or runs, and decide nothing.
 _PASSING = frozenset({
     "_", "COLUMNS", "DISPLAY", "INVOCATION_ID", "JOURNAL_STREAM", "LINES", "OLDPWD", "PPID", "PWD",
-    "SHLVL", "SYSTEMD_EXEC_PID", "TERM", "TERM_SESSION_ID", "TMUX", "TMUX_PANE", "WINDOWID",
+    "PYTEST_CURRENT_TEST", "PYTEST_VERSION", "SHLVL", "SYSTEMD_EXEC_PID", "TERM",
+    "TERM_SESSION_ID", "TMUX", "TMUX_PANE", "WINDOWID",
 })  # fmt: skip
-_PASSING_PREFIXES = ("DOS_", "SSH_", "XDG_SESSION", "GIT_AUTHOR_", "GIT_COMMITTER_", "PYTEST_")
+_PASSING_PREFIXES = (
+    "DOS_", "SSH_", "XDG_SESSION", "GIT_AUTHOR_", "GIT_COMMITTER_", "PYTEST_XDIST_",
+)  # fmt: skip
 
 
 class CheckSubject(Struct, frozen=True, kw_only=True):
@@ -52,11 +55,17 @@ def environment_digest(variables: Mapping[str, str]) -> str:
 
 
 class CheckCache:
-    """Remembers results in this process and in the journal; `is_fresh` ignores what is recorded."""
+    """Remembers results in this process and in the journal.
 
-    def __init__(self, store: Store | None = None, *, is_fresh: bool = False) -> None:
+    With `is_fresh` it ignores what is recorded; with `is_read_only` it records nothing there.
+    """
+
+    def __init__(
+        self, store: Store | None = None, *, is_fresh: bool = False, is_read_only: bool = False
+    ) -> None:
         self._store = store
         self._is_fresh = is_fresh
+        self._is_read_only = is_read_only
         self._here: dict[tuple[str, bool], AcceptanceResult] = {}  # by digest and result
 
     def find(self, subject: CheckSubject, *, counts_red: bool = False) -> AcceptanceResult | None:
@@ -80,7 +89,7 @@ class CheckCache:
             return
         passed = run.exit_code == 0
         self._here[subject.digest, passed] = result
-        if self._store is None:
+        if self._store is None or self._is_read_only:
             return
         fact = CommandChecked(
             **structs.asdict(subject),

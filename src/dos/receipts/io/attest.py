@@ -71,8 +71,16 @@ class AttestRequest(Struct, frozen=True, kw_only=True):
     expires_days: float | None = None
 
 
-# Runs a command on a commit and returns its tree and the run.
-RunOnBase = Callable[[str, str], tuple[str, CommandRun | None]]
+class BaseRun(Struct, frozen=True, kw_only=True):
+    """What a command said on the commit below the work."""
+
+    tree: str
+    run: CommandRun | None
+    tells_apart: bool  # it failed there, also with the work's own tests
+
+
+# Runs a command, without the work that a receipt is about.
+RunOnBase = Callable[[Receipt, str], BaseRun]
 # What the witness says, and the fields of the receipt about how it was found out.
 Observation = tuple[EvidenceFacts, dict[str, Any]]
 
@@ -93,7 +101,7 @@ def attest_claim(
     if asked.accept_cmd:
         facts, fields = _command(world, asked, receipt)
         if run_on_base and fields["bound"] and fields["exit_code"] == 0 and receipt.base:
-            fields |= _base_fields(run_on_base, receipt.base, asked.accept_cmd)
+            fields |= _base_fields(run_on_base(receipt, asked.accept_cmd))
     else:
         facts, fields = _snapshots(asked)
     verdict = belief.judge(claim, [facts])
@@ -191,14 +199,12 @@ def _command(world: World, asked: AttestRequest, receipt: Receipt) -> Observatio
     return say(draft.COMMAND, rung, asked.claim, detail), fields
 
 
-def _base_fields(run_on_base: RunOnBase, base: str, script: str) -> dict[str, Any]:
+def _base_fields(before: BaseRun) -> dict[str, Any]:
     """Return the fields of a receipt about the run on the commit's parent."""
-    tree, run = run_on_base(base, script)
-    passed = run is not None and run.exit_code == 0
-    fields: dict[str, Any] = {"base_tree": tree, "tells_apart": not passed}
-    if run:
-        fields["base_exit_code"] = run.exit_code
-        fields["base_output_digest"] = run.output_digest
+    fields: dict[str, Any] = {"base_tree": before.tree, "tells_apart": before.tells_apart}
+    if before.run:
+        fields["base_exit_code"] = before.run.exit_code
+        fields["base_output_digest"] = before.run.output_digest
     return fields
 
 

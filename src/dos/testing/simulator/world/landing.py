@@ -12,6 +12,7 @@ from dos.fleet import effects
 from dos.landing.checks import Checks
 from dos.landing.commit_checks import BaseResult, CommitChecks
 from dos.landing.gate import LandingGate, UnitEffect
+from dos.landing.guard.judging_files import JudgingFiles
 from dos.landing.guard.tests_guard import TestsGuard, may_change_tests
 from dos.landing.isolated import IsolatedLanding
 from dos.landing.lanes import Lanes
@@ -233,6 +234,9 @@ class SimulatedGuard(TestsGuard):
 
     def base_refusal(self, *_args: object, **_named: object) -> effects.NotLanded | None:
         return None
+
+    def judging_files(self, *_args: object, **_named: object) -> JudgingFiles:
+        return JudgingFiles()
 
 
 class SimulatedGate(LandingGate):
