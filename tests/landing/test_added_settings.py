@@ -60,6 +60,13 @@ def test_new_scripts_of_npm_are_additions_unless_they_run_before_or_after_old_on
     assert settings_additions.only_adds("package.json", PACKAGE, new) is only_adds
 
 
+def test_the_script_that_npm_init_writes_may_become_a_test():
+    old = '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1", "build": "tsc"}}'
+    new = '{"scripts": {"test": "node --test", "build": "tsc"}}'
+    assert settings_additions.only_adds("package.json", old, new)
+    assert not settings_additions.only_adds("package.json", old, new.replace("tsc", "true"))
+
+
 def test_of_other_settings_every_change_counts():
     assert not settings_additions.only_adds("pytest.ini", "[pytest]\n", "[pytest]\nx = 1\n")
 

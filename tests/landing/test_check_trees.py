@@ -234,6 +234,22 @@ def test_paths_of_another_commit_lie_in_the_tree_for_one_command(repository):
         assert tree.run("ls one; cat one/test").output == ["new", "test", "new"]
 
 
+def test_a_file_in_the_place_of_a_folder_makes_room_for_it_and_the_other_way_round(repository):
+    old = add(repository, "one/tests/test", "old\n")
+    repository.git("rm", "--quiet", "one/tests/test")
+    (repository.root / "one" / "fake").mkdir()
+    (repository.root / "one" / "fake" / "test").write_text("fake\n")
+    (repository.root / "one" / "tests").symlink_to("fake")
+    repository.commit_all("Replace the folder")
+    paths = ["one/tests", "one/tests/test"]
+    with open_trees(repository).at(head(repository), run) as tree:
+        tree.overlay(paths[1:], old)
+        assert tree.run("cat one/tests/test one/fake/test").output == ["old", "fake"]
+    with open_trees(repository).at(old, run) as tree:
+        tree.overlay([*paths, "one/fake/test"], head(repository))
+        assert tree.run("readlink one/tests; cat one/tests/test").output == ["fake", "fake"]
+
+
 # The setup
 
 

@@ -11,7 +11,7 @@ TEST = "from price import total\n\n\ndef test_total():\n    assert total([1, 2])
 UNIT = Unit(plan="A", id="1", title="prices", text="Add them up.", paths=("src/**", "tests/**"))
 
 
-def chosen(changes, unit=UNIT, runner="pytest -q"):
+def chosen(changes, unit=UNIT, runner="pytest -q", **known):
     """The paths that are taken from the base, of changes as path -> (old text, new text)."""
     texts = {}
     files = []
@@ -26,7 +26,9 @@ def chosen(changes, unit=UNIT, runner="pytest -q"):
         )
         texts[path] = old, new
         files.append(file)
-    found = judging_files.find(files, unit, Runner(text=runner), lambda change: texts[change.path])
+    found = judging_files.find(
+        files, unit, Runner(text=runner, **known), lambda change: texts[change.path]
+    )
     return list(found.from_base)
 
 
@@ -180,6 +182,25 @@ WORK = {
 def test_work_stays_as_the_unit_made_it(name):
     path, texts = WORK[name]
     assert chosen({path: texts}) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "known", "goes_back"),
+    [
+        ("pytest.ini", "[pytest]\naddopts = --co\n", {"has_tests": True}, True),
+        ("pytest.ini", "[pytest]\npythonpath = src\n", {"has_tests": False}, False),
+        ("Makefile", "test:\n\tpytest\n", {}, False),
+        ("GNUmakefile", "test:\n\ttrue\n", {"task_files": {"make"}}, True),
+        ("one/package.json", '{"scripts": {"test": "true"}}', {"task_files": {"npm"}}, True),
+        ("package.json", '{"scripts": {"test": "jest"}}', {"task_files": {"make"}}, False),
+        ("sitecustomize.py", "import os\n", {"has_tests": False}, True),
+        (".npmrc", "script-shell=./sh\n", {"has_tests": False}, True),
+    ],
+)
+def test_new_settings_count_where_they_could_decide_about_something_old(
+    path, text, known, goes_back
+):
+    assert chosen({path: (None, text)}, **known) == ([path] if goes_back else [])
 
 
 def test_a_tool_that_the_command_names_is_judged_by_its_settings():

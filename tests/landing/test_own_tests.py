@@ -27,6 +27,7 @@ FIXTURE = (
 )
 FIXTURE += "    monkeypatch.setenv('CURRENCY', 'EUR')\n"
 FIXED = "import os\n\n\ndef test_currency():\n    assert os.environ['CURRENCY'] == 'EUR'\n"
+FIRST_TEST = "from price import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
 PATCHED = "import sys\n\nsys.path.insert(0, 'one')\nimport price\n\nprice.total = sum\n"
 PACKAGE = '{{"name": "shop", "version": "1.0.0", "scripts": {{"build": "true"{}}}}}\n'
 
@@ -80,6 +81,13 @@ TABLE = {
         {TEST: RED_TEST},
         {"one/tests/test_first.py": PATCHED},
         {"one/tests/test_first.py": GREEN_TEST},
+    ),
+    "the first tests of a repository": (
+        f"{PYTEST} one/tests && make -C one check",
+        {},
+        {"one/pytest.ini": "[pytest]\n", TEST: GREEN_TEST, "one/Makefile": "check:\n\ttrue\n"},
+        {"one/pytest.ini": "[pytest]\npythonpath = .\n", TEST: FIRST_TEST,
+         "one/Makefile": "check:\n\tpython3 -m compileall -q price.py\n"},
     ),
     "a fixture for all tests": (
         f"{PYTEST} one/tests",

@@ -14,7 +14,7 @@ def read_runner(command: str, files: dict[str, str]) -> Runner:
 READ = {
     "a file beside the script": (
         "sh scripts/check.sh",
-        {"scripts/check.sh": '. "$(dirname "$0")/lib.sh"\n', "scripts/lib.sh": "", "lib.sh": ""},
+        {"scripts/check.sh": '. "$(dirname "$0")/lib.sh"\n', "scripts/lib.sh": ""},
         {"scripts/lib.sh"},
     ),
     "a file of a file": (
@@ -31,6 +31,15 @@ READ = {
     "the program beside a script is none": (
         "python3 check.py", {"check.py": "import price\n", "price.py": ""}, set(),
     ),
+    "a program that the command runs is none": (
+        "python3 src/shop.py", {"src/shop.py": "import price\n\n\ndef a():\n    assert 1\n"}, set(),
+    ),
+    "code that asserts": (
+        "python3 qa/price.py && node qa/price.js",
+        {"qa/price.py": "import price\n\nassert price.total([1]) == 1\n",
+         "qa/price.js": "const test = require('node:test');\n", "qa/other.py": "assert 1\n"},
+        {"qa/price.py", "qa/price.js"},
+    ),
     "plugins of pytest": (
         "pytest",
         {"pytest.ini": "[pytest]\naddopts = -q -p shop.plug -p no:cacheprovider\n",
@@ -44,7 +53,8 @@ READ = {
 @pytest.mark.parametrize("name", READ)
 def test_what_a_runner_reads_in_turn_is_found(name):
     command, files, helpers = READ[name]
-    assert read_runner(command, files).helpers == helpers
+    found = read_runner(command, files).helpers
+    assert {path for path in found if not runners.is_judging_script(path, command)} == helpers
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,15 @@ _SETTINGS = re.compile(
     r"|.*\.mk|cargo\.toml|\.npmrc|\.yarnrc(?:\.yml)?|\.pnpmfile\.cjs|deno\.jsonc?|\.taprc"
     r"|maven\.config|jvm\.config|gradle\.properties|\.stestr\.conf"
 )
+_TASK_FILE = re.compile(
+    r"(?P<make>(?:gnu)?makefile|.*\.mk)|(?P<just>justfile)|(?P<task>taskfile\.ya?ml)"
+    r"|(?P<npm>package\.json)|(?P<rake>rakefile)|(?P<nox>noxfile\.py)|(?P<deno>deno\.jsonc?)"
+)
+# What programs read whatever they run.
+_ALWAYS_READ = re.compile(
+    r"(?:^|/)(?:(?:site|user)customize\.py|\.npmrc|\.yarnrc.*|\.pnpmfile\.cjs|\.cargo/.*"
+    r"|\.mvn/.*|gradle\.properties|bunfig\.toml)$"
+)
 # Parts of a settings file that say how tests run; the rest is about the program.
 _PYTHON_TOOLS = ("coverage", "hatch", "nox", "pdm", "poe", "pytest", "taskipy", "tox")
 _SCRIPT_KEYS = ("scripts", "jest", "mocha", "ava", "vitest", "c8", "nyc")
@@ -56,7 +65,15 @@ _EXPECTED = re.compile(
     r"|\.snap$|\.approved\.\w+$",
     re.IGNORECASE,
 )
-_INSTALLED = re.compile(r"(?:^|/)(?:node_modules|site-packages|[^/]+\.(?:egg|dist)-info)/")
+_INSTALLED = re.compile(
+    r"(?:^|/)(?:node_modules|site-packages|__pycache__|[^/]+\.(?:egg|dist)-info)/"
+)
+# Code that asserts when it is run, as a test does, whatever its name.
+_ASSERTS = re.compile(
+    r"^assert\b|^(?:import|from) .*\b(?:unittest|pytest)\b|[\"'](?:node:)?(?:test|assert)[\"']"
+    r"|[\"'](?:vitest|@jest/globals|chai)[\"']",
+    re.MULTILINE,
+)
 # Where pytest is told about plugins, and how.
 _LOADS_PLUGINS = file_kinds.words(
     "conftest.py pytest.ini .pytest.ini tox.ini setup.cfg pyproject.toml"
@@ -71,16 +88,22 @@ class Runner(Struct, frozen=True, kw_only=True):
     """What runs the tests of a tree, as one commit has it."""
 
     text: str = ""  # the command, and the text of the files that it runs in turn
-    helpers: frozenset[str] = frozenset()  # what its scripts and settings read or import in turn
+    helpers: frozenset[str] = frozenset()  # its scripts, and what they read or import in turn
     script_folders: frozenset[str] = frozenset()  # of its scripts: Python imports from there first
     has_packages: bool = False  # installed packages are tracked, so they are no intruders
+    has_tests: bool = True
+    task_files: frozenset[str] = frozenset()  # the kinds of files with tasks that there are
 
 
 def read_runner(command: str, tracked: Sequence[str], read: Callable[[str], str]) -> Runner:
     """Return what runs when a command does; `read` returns the text of a tracked file."""
     text = runner_text(command, tracked, read)
-    scripts = [path for path in tracked if is_judging_script(path, text)]
-    helpers = set(_plugins(tracked, read))
+    scripts = []
+    for path in _named(tracked, text):
+        is_script = is_judging_script(path, text)
+        if is_script or (file_kinds.is_program(path) and _ASSERTS.search(read(path))):
+            scripts.append(path)
+    helpers = {*scripts, *_plugins(tracked, read)}
     waiting = list(scripts)
     while waiting:
         script = waiting.pop()
@@ -92,7 +115,17 @@ def read_runner(command: str, tracked: Sequence[str], read: Callable[[str], str]
         helpers=frozenset(helpers),
         script_folders=frozenset(path.rpartition("/")[0] for path in scripts),
         has_packages=any(map(is_installed, tracked)),
+        has_tests=any(map(file_kinds.is_run_as_test, tracked)),
+        task_files=frozenset(filter(None, map(_task_file, tracked))),
     )
+
+
+def _named(tracked: Iterable[str], text: str) -> Iterator[str]:
+    """Yield the files that a text names."""
+    for path in tracked:
+        stem = path.rpartition("/")[2].partition(".")[0]
+        if stem in text and file_kinds.is_named_by_runner(path, text):  # most fail the first
+            yield path
 
 
 def runner_text(command: str, tracked: Iterable[str], read: Callable[[str], str]) -> str:
@@ -155,6 +188,24 @@ def is_settings(path: str, runner: str = "") -> bool:
     return _SETTINGS.fullmatch(name) is not None
 
 
+def could_steer(path: str, runner: Runner) -> bool:
+    """Whether new settings could decide about something that was there.
+
+    A file with tasks takes the place only of another one of its kind, and settings of a test
+    framework are about tests.
+    """
+    tasks = _task_file(path)
+    if tasks:
+        return tasks in runner.task_files
+    return runner.has_tests or _ALWAYS_READ.search(path) is not None
+
+
+def _task_file(path: str) -> str:
+    """Return the kind of a file that says what a task runs, such as `make`; else empty."""
+    match = _TASK_FILE.fullmatch(path.rpartition("/")[2].lower())
+    return (match.lastgroup or "") if match else ""
+
+
 def is_judging_script(path: str, runner: str) -> bool:
     """Whether a runner names a script that judges, and is not itself the program.
 
@@ -162,8 +213,6 @@ def is_judging_script(path: str, runner: str) -> bool:
     language only if its name or its folder says so.
     """
     name = path.rpartition("/")[2]
-    if name.partition(".")[0] not in runner:  # most files, and quickly
-        return False
     if not file_kinds.is_named_by_runner(path, runner):
         return False
     if "." not in name or name.rpartition(".")[2].lower() in file_kinds.SHELL:

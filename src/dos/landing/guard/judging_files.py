@@ -175,6 +175,8 @@ def _decides(change: FileChange, unit: Unit, runner: Runner, read: ReadTexts) ->
         return True
     if _is_asked_for(path, unit) or not runners.is_settings(path, runner.text):
         return False
+    if not runners.could_steer(path, runner):
+        return False
     empty: object = {}
     if text is not None and runners.settings_part(path, text, runner.text) == empty:
         return False  # it says nothing about tests

@@ -17,6 +17,7 @@ _VARIABLE = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*[:?]?=.*")
 # Variables that make itself, or every command that it starts, reads.
 _OF_MAKE = re.compile(r"SHELL|MAKE\w*|VPATH|GNUMAKEFLAGS|PATH|HOME|\w*(?:FLAGS|OPTS|OPTIONS)")
 _PHONY = ".PHONY"
+_NO_TEST = "Error: no test specified"
 
 
 class _Rule(NamedTuple):
@@ -106,7 +107,7 @@ def _adds_scripts(path: str, old: str, new: str) -> bool:
     """Whether a package.json has new scripts that npm starts only by their own name."""
     try:
         before, after = json.decode(old), json.decode(new)
-        scripts = before.get("scripts", {})
+        scripts = _real_scripts(before)
         more = after.get("scripts", {})
         kept = {name: more[name] for name in scripts}
     except (DecodeError, AttributeError, KeyError, TypeError):
@@ -115,6 +116,12 @@ def _adds_scripts(path: str, old: str, new: str) -> bool:
         return False
     hooks = {f"{prefix}{name}" for prefix in ("pre", "post") for name in scripts}
     return hooks.isdisjoint(more.keys() - scripts.keys())
+
+
+def _real_scripts(package: dict[str, Any]) -> dict[str, str]:
+    """The scripts of a package.json, without what `npm init` writes where there is no test yet."""
+    scripts: dict[str, str] = package.get("scripts", {})
+    return {name: script for name, script in scripts.items() if _NO_TEST not in script}
 
 
 def _rest(path: str, package: dict[str, Any]) -> object:

@@ -122,18 +122,23 @@ class CheckTree:
     def overlay(self, paths: Iterable[str], commit: str) -> None:
         """Put these paths into the tree as another commit has them.
 
-        A path that the other commit lacks is removed. It holds until the tree is moved, so for one
-        command.
+        A path that the other commit lacks is removed, and a file in the place of its folder too. It
+        holds until the tree is moved, so for one command.
         """
-        wanted = list(dict.fromkeys(paths))
-        known = set(self.git.paths_of(commit)) | set(self.git.paths_of(self.commit))
-        listed = [path for path in wanted if path in known]
-        if not listed:
-            return
+        wanted = set(paths)
+        entries = [f"0 {'0' * len(self.commit)}\t{path}" for path in wanted]
+        for entry in self.git.run("ls-tree", "-r", "-z", "--full-tree", commit).split("\0"):
+            if entry.partition("\t")[2] in wanted:
+                entries.append(entry)
         self.reset()
-        words = (*_LITERALLY, "restore", f"--source={commit}", "--staged", "--worktree")
-        feed = "".join(f"{path}\0" for path in listed)
-        self.git.run(*words, "--pathspec-from-file=-", "--pathspec-file-nul", feed=feed)
+        index = self.folder / "overlay"
+        for leftover in (index, self.folder / "overlay.lock"):
+            leftover.unlink(missing_ok=True)
+        self.git.run("read-tree", self.commit, index=str(index))
+        feed = "".join(f"{entry}\0" for entry in entries)
+        self.git.run("update-index", "--replace", "-z", "--index-info", feed=feed, index=str(index))
+        tree = self.git.run("write-tree", index=str(index)).strip()
+        self.git.run("read-tree", "--reset", "-u", tree)
         self._write_repository()
 
     @property
