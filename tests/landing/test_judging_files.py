@@ -295,6 +295,28 @@ def test_a_script_that_is_no_longer_executable_is_taken_from_the_base():
     assert found.from_base == ("tests/run",)
 
 
+RUST = "pub fn total(p: &[i64]) -> i64 {{\n    {}\n}}\n\n#[cfg(test)]\nmod tests {{\n    #[test]\n"
+RUST += "    fn adds() {{\n        assert_eq!(super::total(&[1, 2]), {});\n    }}\n{}}}\n"
+MORE = "\n    #[test]\n    fn none() {\n        assert_eq!(super::total(&[]), 0);\n    }\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "judged"),
+    [
+        (RUST.format("p.iter().sum()", 4, ""), RUST.format("p.iter().sum()", 3, "")),
+        (RUST.format("p.iter().sum()", 3, ""), None),
+        (RUST.format("p.iter().sum()", 3, MORE), None),
+        (RUST.format("p.iter().sum()", 4, MORE), RUST.format("p.iter().sum()", 3, "")),
+    ],
+    ids=["another value", "as it was", "one more", "one more and another value"],
+)
+def test_a_program_that_contains_its_tests_is_judged_by_those_of_the_base(new, judged):
+    change = FileChange(path="src/lib.rs", old_blob="a", new_blob="b")
+    old = RUST.format("0", 3, "")
+    found = judging_files.find([change], UNIT, Runner(text="cargo test"), lambda _: (old, new))
+    assert found.inline == ((("src/lib.rs", judged),) if judged else ())
+
+
 def test_a_file_that_cannot_be_parsed_is_taken_from_the_base():
     assert not additions.only_adds_tests("test_a.py", "print 1\n", "print 1\nprint 2\n")
     assert chosen({"tests/test_a.py": (None, None)}) == []

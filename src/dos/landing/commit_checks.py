@@ -6,7 +6,7 @@ tell whether the work was done (`verify/red_before.py`).
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 
 from msgspec import Struct, structs
@@ -104,11 +104,18 @@ class CommitChecks:
             raise
 
     def run_with_files(
-        self, paths: Sequence[str], commit: str, command: str, lease: Lease, *, base: str
+        self,
+        paths: Sequence[str],
+        texts: Mapping[str, str],
+        *,
+        commit: str,
+        command: str,
+        lease: Lease,
+        base: str,
     ) -> AcceptanceResult:
-        """Run a command on a commit that has these paths as its base has them."""
+        """Run a command on a commit that has these paths as its base has them, and these texts."""
         with self.trees.at(commit, self.for_lease(lease), base=base) as tree:
-            tree.overlay(paths, base)
+            tree.overlay(paths, base, texts)
             return tree.run(command)
 
     def run_on_base(

@@ -212,11 +212,12 @@ class LandingGate:
     def _prior_tests(self, unit: Unit, ready: Landing) -> red_before.PriorTests:
         command = self._checks.acceptance(unit)
         judging = self._tests_guard.judging_files(unit, ready.base, ready.commit, command)
+        inline = [path for path, _ in judging.inline]
         return red_before.prior_tests(
             command,
             self._git.paths_of(ready.base),
             self._git.paths_between(ready.base, ready.commit),
-            judging=judging.own_paths,
+            judging=(*judging.own_paths, *inline),
         )
 
     def _tests_failed(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from dos.git.changes import FileChange
-from dos.landing.guard import additions, renames, settings_additions
+from dos.landing.guard import additions, inline_tests, renames, settings_additions
 from dos.units.unit import Unit
 from dos.verify import file_kinds, runners
 from dos.verify.runners import Runner
@@ -27,6 +27,7 @@ class JudgingFiles(Struct, frozen=True, kw_only=True):
     from_base: tuple[str, ...] = ()  # to be taken from the base; one that it lacks, to be removed
     own: tuple[FileChange, ...] = ()  # all of it, with tests that were only added
     is_all: bool = False  # the work is nothing else, besides documents
+    inline: tuple[tuple[str, str], ...] = ()  # files of the program, and their text with old tests
 
     @property
     def added(self) -> frozenset[str]:
@@ -53,6 +54,7 @@ def find(
     changed = list(changes)
     from_base: list[str] = []
     own: list[FileChange] = []
+    inline: list[tuple[str, str]] = []
     is_all = True
     for change in changed:
         old_path = change.old_path or change.path
@@ -66,9 +68,17 @@ def find(
             from_base += dict.fromkeys((old_path, change.path))
         if is_judge:
             own.append(change)
-        elif not file_kinds.is_docs(change.path):
-            is_all = False
-    return JudgingFiles(from_base=tuple(from_base), own=tuple(own), is_all=is_all and bool(own))
+            continue
+        is_all = is_all and file_kinds.is_docs(change.path)
+        if change.old_blob and change.path.endswith(inline_tests.SUFFIX):
+            text = inline_tests.with_base_tests(*read(change))
+            inline += [(change.path, text)] if text else []
+    return JudgingFiles(
+        from_base=tuple(from_base),
+        own=tuple(own),
+        is_all=is_all and bool(own),
+        inline=tuple(inline),
+    )
 
 
 def asks_for_tests(unit: Unit) -> bool:

@@ -1,6 +1,6 @@
 """Refuses to land work that weakens tests or fails those of its base, unless that is allowed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from dos.audit.io import unit_commits
 from dos.fleet.effects import NotLanded, PrepareLanding
@@ -51,23 +51,25 @@ class TestsGuard:
         effect: PrepareLanding,
         ready: Landing,
         command: str,
-        run: Callable[[Sequence[str]], AcceptanceResult],
+        run: Callable[[Sequence[str], Mapping[str, str]], AcceptanceResult],
     ) -> NotLanded | None:
         """Return why work that passed its checks may not land: with the base's tests it fails.
 
-        `run` runs the command on the work with the given paths as the base has them. It is not
-        called if the unit changed nothing that judges.
+        `run` runs the command on the work with the given paths as the base has them, and with the
+        given texts. It is not called if the unit changed nothing that judges.
         """
         if not command or may_change_tests(effect):
             return None
         judging = self.judging_files(effect.unit, ready.base, ready.commit, command)
-        if not judging.from_base:
+        if not judging.from_base and not judging.inline:
             return None
-        result = run(judging.from_base)
+        texts = dict(judging.inline)
+        result = run(judging.from_base, texts)
         # Tests that the work brings may need the settings that it brings. The base's tests do not.
         everything = tuple(dict.fromkeys((*judging.from_base, *judging.own_paths)))
-        if result.passed is False and everything != judging.from_base and run(everything).passed:
-            return None
+        if result.passed is False and everything != judging.from_base:
+            alone = run(everything, texts)
+            result = alone if alone.passed else result
         if result.passed is not False:
             return None
         reason = _base_reason(judging, ready.base, result.detail)
@@ -114,6 +116,9 @@ def _base_reason(judging: JudgingFiles, base: str, detail: str) -> str:
         how.append(f"with {join_some(changed)} as {base[:9]} has {them}")
     if added:
         how.append(f"without {join_some(added)}")
+    if judging.inline:
+        inline = [printable_path(replace_undecodable(path)) for path, _ in judging.inline]
+        how.append(f"with the tests in {join_some(inline)} as {base[:9]} has them")
     advice = _ADVICE
     for path in judging.from_base:
         if not file_kinds.is_run_as_test(path):

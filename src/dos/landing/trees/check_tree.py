@@ -119,8 +119,10 @@ class CheckTree:
         if not self._is_clean:
             self.prepare(self.commit, self._setup)
 
-    def overlay(self, paths: Iterable[str], commit: str) -> None:
-        """Put these paths into the tree as another commit has them.
+    def overlay(
+        self, paths: Iterable[str], commit: str, texts: Mapping[str, str] | None = None
+    ) -> None:
+        """Put these paths into the tree as another commit has them, and files with these texts.
 
         A path that the other commit lacks is removed, and a file in the place of its folder too. It
         holds until the tree is moved, so for one command.
@@ -130,6 +132,9 @@ class CheckTree:
         for entry in self.git.run("ls-tree", "-r", "-z", "--full-tree", commit).split("\0"):
             if entry.partition("\t")[2] in wanted:
                 entries.append(entry)
+        for path, text in (texts or {}).items():
+            blob = self.git.run("hash-object", "-w", "--stdin", feed=text).strip()
+            entries.append(f"100644 {blob}\t{path}")
         self.reset()
         index = self.folder / "overlay"
         for leftover in (index, self.folder / "overlay.lock"):
