@@ -2,6 +2,7 @@
 worker goes on in bounded time, and the next unit lands."""
 
 import json
+from pathlib import Path
 
 import pytest
 from driven_worker import fleet, happened, work
@@ -20,6 +21,8 @@ HOSTILE = {
     "attributes are a pipe": "rm -f .git/info/attributes; mkfifo .git/info/attributes",
     "the commit is gone": f"{OBJECT}; rm -f $f",
     "git itself is gone": "rm -rf .git",
+    "git itself is closed": "chmod 000 .git",
+    "the lane is closed": "chmod 000 .",
     "a filter that never ends": (
         "echo '* filter=slow' > .git/info/attributes; git config filter.slow.clean 'sleep 600';"
         " git config filter.slow.smudge 'sleep 600'; touch one/a.txt; echo y >> one/a.txt"
@@ -83,6 +86,29 @@ def test_a_hostile_repository_lands_nothing_and_holds_up_nobody(repository, host
     assert "Write a" not in repository.subjects()
     first = happened(repository, "work_measured")[0]
     assert (first["unit"], first["verdict"]) == ("DEMO/A1", "NOTHING")
+
+
+LEFT = {
+    "a pipe where submodules are named": "mkfifo .gitmodules",
+    "a closed repository in the lane": "git init -q nested; echo x > nested/x; chmod 500 nested",
+    "a repository whose name is no text": "n=$(printf '\\377'); git init -q $n; echo x > $n/x",
+    "a repository with the longest name": (
+        "n=$(printf 'n%.0s' $(seq 255)); git init -q $n; echo > $n/x"
+    ),
+    "a repository whose name a terminal obeys": "n=$(printf '\\033c'); git init -q $n; echo > $n/x",
+}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("left", LEFT.values(), ids=LEFT)
+def test_what_lies_beside_honest_work_holds_up_nobody(repository, left):
+    first = [write("one/a.txt"), commit("Write a"), {"run": left}]
+    repository.play({"DEMO/A1": [first], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]})
+    assert work(repository).reason is StopReason.COMPLETE
+    assert {"Write a", "Write b"} <= set(repository.subjects())
+    folders = [body["ref"] for body in happened(repository, "work_salvaged")]
+    assert len(folders) == ("git init" in left)
+    assert all(folder.isprintable() and Path(folder, "x").exists() for folder in folders)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
@@ -375,6 +375,11 @@ def end(process: "subprocess.Popen[bytes]") -> None:
     if process.poll() is None:
         _signal_group(process.pid, signal.SIGTERM)
         _wait_at_most(process, GRACE_SECONDS)
+    end_at_once(process)
+
+
+def end_at_once(process: "subprocess.Popen[bytes]") -> None:
+    """Do the same without a SIGTERM. Its keeper is not killed before it has killed the others."""
     if process.poll() is None and sys.platform == "linux":
         process.send_signal(END_ALL)
         _wait_at_most(process, KEEPER_SECONDS)
@@ -383,10 +388,8 @@ def end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _wait_at_most(process: "subprocess.Popen[bytes]", seconds: float) -> None:
-    try:
+    with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        pass
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

@@ -28,6 +28,7 @@ _NETWORK = frozenset({
 
 MOST_ARGUMENTS = 1_000  # paths for one `rm`
 POLLING = Backoff((0.005,))  # in seconds
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _ESCAPE = re.compile(r"\\([0-7]{3})")  # how mountinfo writes blanks
 
 
@@ -115,22 +116,46 @@ def lock_file(
         time.sleep(pauses.delay(failures))
 
 
-def move(source: Path, target: Path) -> None:
-    """Move a file, a folder or a link as it is, also to another file system; raises OSError.
+def is_real_folder(path: Path) -> bool:
+    """Whether a path is a folder and no link to one; False where that cannot be seen."""
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except (OSError, ValueError):
+        return False
 
-    Between file systems `mv` copies: it follows no link, opens no pipe, and takes any depth.
+
+def move(folder: Path, path: str, target: Path) -> None:
+    """Move what is at a path below a folder as it is, also to another file system; raises OSError.
+
+    No link is followed on the way to it: a program that may write there can put one in place of a
+    parent at any moment. Between file systems `mv` copies: it follows no link either, opens no
+    pipe, and takes any depth.
     """
     import errno
     import subprocess
 
+    *parents, name = Path(path).parts
+    opened = os.open(folder, _FOLDER)
     try:
-        source.rename(target)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        done = subprocess.run(["mv", "--", str(source), str(target)], capture_output=True)
-        if done.returncode != 0:
-            raise OSError(error.errno, done.stderr.decode("utf-8", "replace").strip()) from error
+        for part in parents:
+            above = opened
+            opened = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=above)
+            os.close(above)
+        try:
+            os.rename(name, target, src_dir_fd=opened)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            source = str(folder / name)
+            if parents:
+                source = f"/proc/self/fd/{opened}/{name}"
+            command = ["mv", "--", source, str(target)]
+            done = subprocess.run(command, capture_output=True, pass_fds=[opened])
+            if done.returncode != 0:
+                why = done.stderr.decode("utf-8", "replace").strip()
+                raise OSError(error.errno, why) from error
+    finally:
+        os.close(opened)
 
 
 def remove_tree(path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from dos.machine.filesystem import is_real_folder
 from dos.text import printable_path, quote
 
 MOST_COMMITS = 2_000  # that a lane may name besides its head
@@ -63,7 +64,10 @@ def parse_claims(claims: Mapping[str, Any], folder: Path) -> Claims:
     for entry in _few(claims["saved"]):
         kind = _one_of(entry["kind"])
         onto = _commit(entry["onto"])
-        saved.append(SavedCommit(commit=_commit(entry["commit"]), kind=kind, onto=onto))
+        commit = _commit(entry["commit"])
+        if not commit:
+            raise ValueError("saved work without a commit")
+        saved.append(SavedCommit(commit=commit, kind=kind, onto=onto))
     aside = []
     for entry in _few(claims["aside"]):
         path = _path_inside(folder, entry["path"])
@@ -110,8 +114,3 @@ def _path_inside(folder: Path, path: str) -> str:
         if not is_real_folder(place):
             raise ValueError(f"{quote(path[:200])} is no folder inside")
     return path
-
-
-def is_real_folder(path: Path) -> bool:
-    """Whether a path is a folder and no link to one."""
-    return path.is_dir() and not path.is_symlink()

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -19,9 +20,10 @@ from typing import IO, Any
 from dos.errors import GitFailed, GitUnanswered
 from dos.git.process import SAFE, TIMEOUT_SECONDS, split_command
 from dos.git.repository import Writer
+from dos.handover.io.send import is_readable
 from dos.landing.lane import program
-from dos.landing.lane.claims import is_real_folder
 from dos.machine import execute
+from dos.machine.filesystem import is_real_folder
 from dos.sandbox.walls import Walls
 
 LONGEST_ANSWER = 16_000_000  # bytes in which a lane answers, before its pack
@@ -51,18 +53,45 @@ class LaneFailed(GitFailed):
     says_why = False  # whether the program inside has said why: it was not ended
 
 
+class _Pipe:
+    """What a lane sends, until a time: what it has started can hold the other end for ever."""
+
+    def __init__(self, file: IO[bytes], seconds: float) -> None:
+        self.file = file
+        self._deadline = time.monotonic() + seconds
+
+    def read(self, most: int) -> bytes:
+        """Read at most so many bytes; none at the end, or when the time is over."""
+        if not is_readable(self.file.fileno(), self._deadline - time.monotonic()):
+            return b""
+        return os.read(self.file.fileno(), most)
+
+    def read_exactly(self, length: int) -> bytes:
+        """Return so many bytes, or fewer where it ends."""
+        pieces = b""
+        while len(pieces) < length and (piece := self.read(length - len(pieces))):
+            pieces += piece
+        return pieces
+
+
 class Answer:
     """What a lane answered, and the pack that follows it."""
 
-    def __init__(self, claims: Mapping[str, Any], process: "subprocess.Popen[bytes]") -> None:
+    def __init__(
+        self, claims: Mapping[str, Any], pipe: _Pipe, process: "subprocess.Popen[bytes]"
+    ) -> None:
         self.claims = claims
+        self._pipe = pipe
         self._process = process
 
     @property
     def pack(self) -> IO[bytes]:
-        """The rest of what the lane sends."""
-        assert self._process.stdout
-        return self._process.stdout
+        """The rest of what the lane sends, for a program with a time limit of its own."""
+        return self._pipe.file
+
+    def read(self, most: int) -> bytes:
+        """Read at most so many bytes of the rest; none at its end, or when the time is over."""
+        return self._pipe.read(most)
 
     def exit_status(self) -> int:
         """The exit status of the sender, once its stream has ended."""
@@ -134,26 +163,28 @@ class LaneShell:
             with self._started(
                 argv, self.folder, self._environment, stdin, subprocess.PIPE, errors
             ) as process:
-                timer = Timer(seconds, process.kill)
+                assert process.stdout
+                pipe = _Pipe(process.stdout, seconds)
+                timer = Timer(seconds, execute.end_at_once, [process])
                 timer.daemon = True
                 timer.start()
                 try:
-                    yield Answer(self._claims(process, errors), process)
+                    yield Answer(self._claims(pipe, process, errors), pipe, process)
                 finally:
                     timer.cancel()
 
-    def _claims(self, process: "subprocess.Popen[bytes]", errors: IO[bytes]) -> Mapping[str, Any]:
-        assert process.stdout
-        claims = _read_answer(process.stdout.fileno())
+    def _claims(
+        self, pipe: _Pipe, process: "subprocess.Popen[bytes]", errors: IO[bytes]
+    ) -> Mapping[str, Any]:
+        claims = _read_answer(pipe)
         if claims is not None:
             return claims
         with suppress(subprocess.TimeoutExpired):
             process.wait(_LAST_WORD_SECONDS)
-        process.kill()
-        code = process.wait()
+        execute.end_at_once(process)
         reason = _text(errors, _ERROR_BYTES).strip().splitlines() or ["it gave no answer"]
         failed = LaneFailed(f"{self.folder}: {reason[-1]}", hint=f"ls -la {self.folder}")
-        failed.says_why = code == program.FAILED
+        failed.says_why = process.returncode == program.FAILED
         raise failed
 
     @contextmanager
@@ -206,27 +237,19 @@ class LaneGit(Writer):
         """Leave them: where the lane says that its refs are may be anywhere."""
 
 
-def _read_answer(pipe: int) -> Mapping[str, Any] | None:
+def _read_answer(pipe: _Pipe) -> Mapping[str, Any] | None:
     """Return the answer at the beginning of a stream, and read no byte beyond it; None: no answer.
 
     The pack behind it is for a program that reads the pipe itself.
     """
-    length = _read_exactly(pipe, program.LENGTH_DIGITS).strip()
+    length = pipe.read_exactly(program.LENGTH_DIGITS).strip()
     if not length.isdigit() or int(length) > LONGEST_ANSWER:
         return None
     try:
-        answer = json.loads(_read_exactly(pipe, int(length)))
-    except (ValueError, RecursionError):
+        answer = json.loads(pipe.read_exactly(int(length)))
+    except (ValueError, RecursionError):  # nested too deep
         return None
     return answer if isinstance(answer, dict) else None
-
-
-def _read_exactly(pipe: int, length: int) -> bytes:
-    """Return so many bytes of a pipe, or fewer where it ends."""
-    pieces = b""
-    while len(pieces) < length and (piece := os.read(pipe, length - len(pieces))):
-        pieces += piece
-    return pieces
 
 
 def _text(file: IO[bytes], most: int) -> str:

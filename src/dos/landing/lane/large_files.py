@@ -4,7 +4,6 @@ A pointer names the digest of its content, so content is taken over from a lane 
 is what the pointer says, or it is refused.
 """
 
-import os
 import re
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +16,7 @@ from dos.git.objects import Objects
 from dos.git.repository import Reader
 from dos.handover.limits import Limits
 from dos.handover.refusal import Refused, Rule
-from dos.landing.lane.inside import LaneFailed, LaneShell
+from dos.landing.lane.inside import Answer, LaneFailed, LaneShell
 from dos.machine import filesystem
 from dos.text import printable_path, quote
 
@@ -124,7 +123,7 @@ def _store(shell: LaneShell, pointer: Pointer, target: Path) -> bool:
             filesystem.whole_file(target, follow_link=False) as file,
             shell.answer("large", order, SECONDS) as answer,
         ):
-            _copy(answer.pack.fileno(), file, pointer)
+            _copy(answer, file, pointer)
     except (LaneFailed, _OtherContent):
         return False
     return True
@@ -134,12 +133,12 @@ class _OtherContent(Exception):
     """A lane gave other content than its pointer says."""
 
 
-def _copy(pipe: int, file: IO[bytes], pointer: Pointer) -> None:
-    """Copy a stream to a file. Raises _OtherContent if it is not what the pointer says."""
+def _copy(answer: Answer, file: IO[bytes], pointer: Pointer) -> None:
+    """Copy what a lane sends to a file. Raises _OtherContent if it is not what the pointer says."""
     digest = sha256()
     left = pointer.size
     # One byte more than promised shows that there is more.
-    while piece := os.read(pipe, min(PIECE_BYTES, left + 1)):
+    while piece := answer.read(min(PIECE_BYTES, left + 1)):
         if len(piece) > left:
             raise _OtherContent
         left -= len(piece)

@@ -118,6 +118,8 @@ def collect(order: Json) -> None:
         answer["saved"].append({"commit": commit, "kind": kind, "onto": ""})
     try:
         changed, answer["aside"] = changes()
+        for folder in answer["aside"]:
+            os.chmod(folder["path"], 0o700)  # one that is closed to its owner cannot be moved
         if changed:
             commit = snapshot(head, answer["aside"], order["message"])
             if commit:
@@ -321,6 +323,10 @@ def reset(order: Json) -> None:
             file.write(text)
         if name.startswith("hooks/"):
             os.chmod(path, 0o755)
+    for entry in os.scandir():
+        # Git neither shows nor removes a pipe, and waits for ever for one with a name of its own.
+        if not (entry.is_symlink() or entry.is_file() or entry.is_dir()):
+            os.unlink(entry.name)
     run("reset", "--quiet", "--hard", order["commit"])
     run("clean", "-fdq")
     print_answer({})

@@ -32,13 +32,13 @@ from dos.landing.lane.claims import (
     WHY,
     AsideFolder,
     Claims,
-    is_real_folder,
     parse_claims,
 )
 from dos.landing.lane.files import repository_files
 from dos.landing.lane.inside import Answer, LaneFailed, LaneGit, LaneShell
+from dos.machine.filesystem import is_real_folder
 from dos.sandbox.walls import Walls
-from dos.text import slug
+from dos.text import printable_path, slug
 from dos.workspace import Workspace
 
 BASE_REFS = "refs/dos/base/"
@@ -210,7 +210,8 @@ class LaneRepository:
         state = self._workspace.state
         if not is_real_folder(self.folder):
             # A link is moved as a link: what it leads to is not the lane's.
-            return [salvage_writer.move_aside(self.folder, state, run_id, why)]
+            parent, name = self.folder.parent, self.folder.name
+            return [salvage_writer.move_aside(parent, name, state, run_id, why)]
         return salvage_writer.save_folder(self.folder, state, run_id, why)
 
     # The setup
@@ -367,9 +368,13 @@ class LaneRepository:
         return salvaged
 
     def _save_aside(self, folder: AsideFolder, run_id: str, why: str) -> Salvage:
-        path = self.folder / folder.path
         state = self._workspace.state
-        return salvage_writer.move_aside(path, state, run_id, f"{why}: {WHY[folder.kind]}")
+        reason = f"{why}: {WHY[folder.kind]}"
+        try:
+            return salvage_writer.move_aside(self.folder, folder.path, state, run_id, reason)
+        except OSError as error:
+            shown = printable_path(folder.path)
+            raise LaneFailed(f"{shown} cannot be moved: {error.strerror}") from error
 
     def _set_ref(self, ref: str, commit: str | None) -> None:
         """Move a ref of the lane, or remove it; raises GitUnanswered."""

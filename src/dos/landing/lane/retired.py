@@ -11,9 +11,9 @@ from dos.errors import GitUnanswered
 from dos.fleet.effects import Salvage
 from dos.git.repository import Reader, Writer
 from dos.landing.lane import salvage_writer
-from dos.landing.lane.claims import is_real_folder
 from dos.landing.lane.repository import BASE_REFS, PROGRESS_REFS, SETTLED_REFS, WORK_REFS
 from dos.machine import filesystem
+from dos.machine.filesystem import is_real_folder
 from dos.text import slug
 from dos.workspace import Workspace
 

@@ -13,7 +13,10 @@ from dos.fleet.effects import Salvage
 from dos.git.commits import CommitText
 from dos.git.repository import AS_DOS, SALVAGE_REFS, Writer
 from dos.machine import filesystem
+from dos.text import escape_invisible, replace_undecodable
 from dos.units.unit import Unit
+
+LONGEST_NAME = 60  # characters, of what is moved aside
 
 
 def save_head(git: Writer, head: str | None, *, run_id: str, why: str, base: str) -> list[Salvage]:
@@ -60,10 +63,11 @@ def save_folder(path: Path, state: Path, run_id: str, why: str) -> list[Salvage]
 
     A folder without a file of anybody's stays, and nothing is returned.
     """
+    path.chmod(0o700)  # a folder that is closed to its owner cannot be read or moved
     if [name.name for name in path.iterdir()] in ([], [".git"]) and not (path / ".git").is_dir():
         (path / ".git").unlink(missing_ok=True)
         return []
-    return [move_aside(path, state, run_id, why)]
+    return [move_aside(path.parent, path.name, state, run_id, why)]
 
 
 def save_to_ref(inside: Writer, run_id: str, commit: str, why: str) -> Salvage:
@@ -80,14 +84,19 @@ def save_to_ref(inside: Writer, run_id: str, commit: str, why: str) -> Salvage:
     return Salvage(ref=ref, commit=commit, why=why)
 
 
-def move_aside(path: Path, state: Path, run_id: str, why: str) -> Salvage:
-    """Move what git cannot save to the salvage folder of the run, under the next free number."""
+def move_aside(below: Path, path: str, state: Path, run_id: str, why: str) -> Salvage:
+    """Move what git cannot save to the salvage folder of the run, under the next free number.
+
+    `path` leads to it from the folder `below`, through no link; raises OSError. Of its name is kept
+    what can be written and shown everywhere.
+    """
     folder = state / "salvage" / run_id
     folder.mkdir(parents=True, exist_ok=True)
     taken = (entry.name.partition("-")[0] for entry in folder.iterdir())
     number = 1 + max((int(name) for name in taken if name.isdecimal()), default=0)
-    target = folder / f"{number}-{path.name}"
-    filesystem.move(path, target)
+    name = escape_invisible(replace_undecodable(Path(path).name))[:LONGEST_NAME]
+    target = folder / f"{number}-{name}"
+    filesystem.move(below, path, target)
     return Salvage(ref=str(target), commit="", why=why)
 
 

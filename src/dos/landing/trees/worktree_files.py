@@ -190,7 +190,7 @@ def check_out_submodules(inside: Writer, fetched: Path) -> str:
     `fetched` is where the main checkout keeps the repositories of its submodules (`.git/modules`).
     Returns an empty text, or which submodule could not be checked out and why.
     """
-    if not (inside.tree / ".gitmodules").exists():
+    if not (inside.tree / ".gitmodules").is_file():
         return ""
     recorded = recorded_commits(inside)
     for name, path in inside.submodules().items():
