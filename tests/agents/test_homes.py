@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from driven_worker import happened
+from lying_filter import lying
 from sample_repository import Repository, commit, write
 from test_agent_monitor import work
 
@@ -266,6 +268,79 @@ def test_nothing_but_the_caches_stays_from_one_start_to_the_next(user):
         assert not (home.folder / left).exists(), left
     assert (home.folder / ".cargo" / "registry" / "crate").read_text() == "package"
     assert (home.cache / "pip").is_dir()
+
+
+IN_THE_WAY = {
+    "a file": lambda place: place.touch(),
+    "a pipe": os.mkfifo,
+    "a link to itself": lambda place: place.symlink_to(place.name),
+    "a link to nothing": lambda place: place.symlink_to("nothing"),
+    "a closed folder": lambda place: place.mkdir(mode=0),
+}
+
+
+@pytest.mark.parametrize("leave", IN_THE_WAY.values(), ids=IN_THE_WAY)
+@pytest.mark.parametrize("place", ["", "maven", "cargo", "cargo/registry"])
+def test_nothing_that_a_program_leaves_in_its_cache_stops_the_next_start(user, place, leave):
+    home = user.start("claude_code")
+    taken = home.cache / place
+    shutil.rmtree(taken)
+    leave(taken)
+    again = user.start("claude_code")
+    for name in (".m2/repository", ".cargo/registry", ".cargo/git"):
+        (again.folder / name / "package").write_text("x")
+    assert (again.cache / "cargo" / "registry" / "package").exists()
+    assert (again.cache.stat().st_mode | (again.cache / "cargo").stat().st_mode) & 0o777 == 0o700
+
+
+def test_a_link_that_a_program_leaves_in_its_cache_makes_no_folder_elsewhere(user):
+    home = user.start("claude_code")
+    (home.cache / "pip").mkdir()
+    shutil.rmtree(home.cache / "cargo")
+    (home.cache / "cargo").symlink_to(user.home)
+    again = user.start("claude_code")
+    assert list(user.home.iterdir()) == []
+    assert (again.cache / "cargo" / "registry").is_dir()
+    assert (again.cache / "pip").is_dir(), "the rest of the cache stays"
+
+
+def test_nothing_that_a_filter_leaves_in_the_home_of_git_reaches_the_next_unit(repository):
+    """Filters of an agent's repository run in that home when its work is handed over."""
+    poison = """
+with open(os.environ["HOME"] + "/.gitconfig", "a") as file:
+    file.write('[core]\\n\\tattributesFile = ~/.attributes\\n[filter "x"]\\n')
+    file.write('\\tclean = "cat; echo evil"\\n')
+xdg = os.environ["HOME"] + "/.config/git"
+os.makedirs(xdg, exist_ok=True)
+subprocess.run(["cp", os.environ["HOME"] + "/.gitconfig", xdg + "/config"], check=True)
+with open(os.environ["HOME"] + "/.attributes", "w") as file:
+    file.write("*.txt filter=x")
+"""
+    repository.play(
+        {
+            "DEMO/A1": [[write("one/a.txt"), commit("Write a"), *lying(poison)]],
+            "DEMO/A2": [[write("one/b.txt")]],  # dos commits it, through the filters of that home
+        }
+    )
+    work(repository)
+    assert len(happened(repository, "unit_landed")) == 2
+    assert repository.git("show", "main:one/b.txt") == "x"
+
+
+@pytest.mark.parametrize(
+    "taken", ["rm -f $HOME/.gitconfig; mkdir -p $HOME/.gitconfig/x", "chmod 0 $HOME"]
+)
+def test_nothing_that_a_filter_leaves_in_the_home_of_git_stops_the_next_unit(repository, taken):
+    wrote = [write("one/a.txt"), commit("Write a")]
+    lie = f"subprocess.run({taken!r}, shell=True)"
+    repository.play(
+        {
+            "DEMO/A1": [[*wrote, *lying(lie)], wrote],
+            "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
+        }
+    )
+    work(repository)
+    assert len(happened(repository, "unit_landed")) == 2
 
 
 def test_the_home_and_the_caches_of_checks_are_not_those_of_agents(user):

@@ -106,7 +106,7 @@ class Checks:
 
     def git_walls(self, folder: Path, lease: Lease) -> Walls | None:
         """Return what git inside a lane's repository may touch; None: whatever its user can."""
-        return self._walls.for_git(folder, Path(self._homes.for_git(lease.lane)["HOME"]))
+        return self._walls.for_git(folder, self._homes.git_folder(lease.lane))
 
     def agent_home(
         self, lease: Lease, agent: ConfiguredAgent

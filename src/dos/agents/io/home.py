@@ -98,14 +98,20 @@ class Homes:
             yield home
 
     def for_git(self, lane: str) -> dict[str, str]:
-        """Return the variables of a home for git alone, in which no agent writes.
+        """Make a home for git alone, and return its variables.
 
-        It has the identity and the filters that agents get.
+        It has the identity and the filters that agents get. It is made anew for each unit: filters
+        of an agent's repository run in it when work is handed over.
         """
-        home = self._folder / slug(lane) / "git"
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        filesystem.write_whole(home / ".gitconfig", self._git_text.encode(), follow_link=False)
+        home = self.git_folder(lane)
+        clear(home)
+        home.mkdir(parents=True, mode=0o700)
+        (home / ".gitconfig").write_text(self._git_text, encoding="utf-8")
         return {"HOME": str(home)}
+
+    def git_folder(self, lane: str) -> Path:
+        """Return where the home for git of a lane is."""
+        return self._folder / slug(lane) / "git"
 
     def _agent_folder(self, lane: str) -> Path:
         """The folder of the home and the cache of a lane's agents."""
@@ -125,7 +131,7 @@ class Homes:
         user_home = Path(user.get("HOME") or Path.home())
         clear(home)
         home.mkdir(parents=True, mode=0o700)
-        cache.mkdir(exist_ok=True, mode=0o700)
+        _make_cache(cache, program.kept)
         named = _copy_files((*programs.PACKAGE_FILES, *program.files), user, user_home, home)
         linked = _link_login(login, program, user, user_home, home)
         _link_cache(home, cache, program.kept)
@@ -259,13 +265,40 @@ def _link_login(
     return tuple(linked)
 
 
+def _make_cache(cache: Path, kept: Sequence[str]) -> None:
+    """Make the cache of a lane and the folders in it that stay.
+
+    One that the programs of the lane have made unusable is thrown away.
+    """
+    try:
+        _make_folders(cache, kept)
+    except OSError:
+        clear(cache)
+        _make_folders(cache, kept)
+
+
+def _make_folders(cache: Path, kept: Sequence[str]) -> None:
+    """Make folders in place of what is in their way: a link could lead to files of others."""
+    for folder in _cached_folders(kept).values():
+        parts = Path(folder).parts
+        for count in range(len(parts) + 1):
+            place = cache.joinpath(*parts[:count])
+            if not filesystem.is_real_folder(place):
+                clear(place)
+                place.mkdir(mode=0o700)
+            place.chmod(0o700)
+
+
+def _cached_folders(kept: Sequence[str]) -> dict[str, str]:
+    """The folders of a home that stay, and where they are in the cache."""
+    return {**programs.CACHED_FOLDERS, **{name: f"kept/{name}" for name in kept}}
+
+
 def _link_cache(home: Path, cache: Path, kept: Sequence[str]) -> None:
     """Let the folders that stay lead to the cache of the lane."""
-    folders = {**programs.CACHED_FOLDERS, **{name: f"kept/{name}" for name in kept}}
-    for name, folder in folders.items():
+    for name, folder in _cached_folders(kept).items():
         link = home / name
         link.parent.mkdir(parents=True, exist_ok=True)
-        (cache / folder).mkdir(parents=True, exist_ok=True)
         link.symlink_to(cache / folder)
 
 
