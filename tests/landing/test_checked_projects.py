@@ -142,6 +142,22 @@ def test_a_project_with_a_submodule(repository, library):
         assert tree.run("cat lib/number/number").output == ["1"]
 
 
+def test_a_link_above_a_submodule_removes_nothing_of_the_users(repository, library, tmp_path):
+    allow = ("-c", "protocol.file.allow=always")
+    repository.git(*allow, "submodule", "--quiet", "add", str(library), "lib/number")
+    repository.commit_all("Add the library")
+    mine = tmp_path / "user" / "number" / "thesis"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine\n")
+    trees = open_trees(repository)
+    for hostile in (f"rm -rf lib && ln -s {tmp_path}/user lib", "rm -rf lib && touch lib"):
+        with trees.at(head(repository), run) as tree:
+            tree.run(hostile)
+        with trees.at(head(repository), run) as tree:
+            assert tree.run("cat lib/number/number").output == ["1"]
+        assert mine.read_text() == "mine\n"
+
+
 def test_a_submodule_at_a_commit_that_nobody_has_cannot_be_checked(repository, library):
     allow = ("-c", "protocol.file.allow=always")
     repository.git(*allow, "submodule", "--quiet", "add", str(library), "lib/number")

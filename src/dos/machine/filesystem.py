@@ -124,6 +124,16 @@ def is_real_folder(path: Path) -> bool:
         return False
 
 
+def is_reached_by_folders(folder: Path, path: str) -> bool:
+    """Whether all that is between a folder and a path below it are folders, and none is a link."""
+    place = folder
+    for part in Path(path).parts[:-1]:
+        place = place / part
+        if not is_real_folder(place):
+            return False
+    return True
+
+
 def move(folder: Path, path: str, target: Path) -> None:
     """Move what is at a path below a folder as it is, also to another file system; raises OSError.
 

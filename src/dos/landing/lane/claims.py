@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dos.machine.filesystem import is_real_folder
+from dos.machine.filesystem import is_reached_by_folders, is_real_folder
 from dos.text import printable_path, quote
 
 MOST_COMMITS = 2_000  # that a lane may name besides its head
@@ -108,9 +108,6 @@ def _path_inside(folder: Path, path: str) -> str:
     parts = Path(path).parts
     if not parts or Path(path).is_absolute() or ".." in parts or parts[0] == ".git":
         raise ValueError(f"{quote(path[:200])} is no path inside")
-    place = folder
-    for part in parts:
-        place = place / part
-        if not is_real_folder(place):
-            raise ValueError(f"{quote(path[:200])} is no folder inside")
+    if not is_reached_by_folders(folder, path) or not is_real_folder(folder / path):
+        raise ValueError(f"{quote(path[:200])} is no folder inside")
     return path

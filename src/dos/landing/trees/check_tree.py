@@ -336,7 +336,9 @@ class CheckTree:
         if not (self.directory / "modules").exists():
             return
         for path in worktree_files.recorded_commits(self.git):
-            if os.path.lexists(self.path / path):
+            # What is in place of a parent goes with all that is not in git.
+            is_there = filesystem.is_reached_by_folders(self.path, path)
+            if is_there and os.path.lexists(self.path / path):
                 filesystem.remove_tree(self.path / path)
                 (self.path / path).mkdir()
 
