@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from driven_worker import Killed, fleet, new_worker, open_effects, work
+from driven_worker import Killed, fleet, happened, new_worker, open_effects, work
 from lane_tree import PreparedLane, open_lane, prepare_lane
 from sample_repository import WORKS, Repository, commit, write
 
@@ -79,6 +79,16 @@ def test_an_agent_that_leaves_a_conflict_ends_no_worker(repository):
     )
     assert work(repository).reason is StopReason.COMPLETE
     assert sorted(repository.subjects()) == ["Begin", "Write a", "Write b"]
+
+
+def test_an_agent_that_looks_at_an_older_commit_and_leaves_it_there_has_made_none(repository):
+    repository.commit_all("A second commit")
+    look = [{"run": "git checkout --quiet HEAD~1"}, {"say": "it was always like that"}]
+    repository.play({"*": [look]})
+    work(repository)
+    reasons = {fact["reason"] for fact in happened(repository, "work_measured")}
+    assert reasons == {"no commit counts: HEAD no longer contains the base commit"}
+    assert not happened(repository, "work_salvaged")
 
 
 @pytest.mark.soak

@@ -328,8 +328,9 @@ class LaneRepository:
         if not claims.has_pack:
             if answer.exit_status() != 0:
                 raise LaneFailed(f"the repository of {self.folder} failed after it had answered")
-            if unsent := set(claims.commits) - {base, known}:
-                raise LaneFailed(f"{self.folder} names {min(unsent)}, and did not send it")
+            for commit in claims.commits:
+                if commit != known and not self.git.is_ancestor(commit, base):
+                    raise LaneFailed(f"{self.folder} names {commit}, and did not send it")
             yield
             return
         received = self._receive(answer, claims, base)
