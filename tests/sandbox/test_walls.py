@@ -379,6 +379,25 @@ def test_limits_of_other_processes_cannot_be_set_and_its_own_can(lane, sleeper):
     assert lane.python(code, None, sleeper.pid).exit_code == 0
 
 
+# keyctl(KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING): what `keyctl show` begins with.
+ASK_FOR_KEYS = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+number = {"x86_64": 250, "aarch64": 219, "riscv64": 219}[os.uname().machine]
+if libc.syscall(number, 0, -3, 0) < 0:
+    raise OSError(ctypes.get_errno(), "no keyring")
+"""
+
+
+@needs_seccomp
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_keyrings_of_the_user_are_closed(lane, level):
+    if lane.python(ASK_FOR_KEYS, None).exit_code != 0:
+        pytest.skip("this kernel has no keyrings, or does not allow them here")
+    ran = lane.python(ASK_FOR_KEYS, lane.walls(level))
+    assert "PermissionError" in ran.lines[-1]
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_no_capability_and_no_way_to_get_one(lane, level):
     status = "grep -E '^(Cap(Prm|Eff|Bnd|Amb|Inh)|NoNewPrivs)' /proc/self/status"

@@ -1,6 +1,7 @@
 """Seccomp: refuse the few system calls that go around the other walls.
 
-`prlimit` of another process can end it, and TIOCSTI types into a terminal. Where sockets are
+`prlimit` of another process can end it, TIOCSTI types into a terminal, and the keyrings of the
+kernel hold what other programs of the user have put there. Where sockets are
 closed, `socket(AF_UNIX)` and io_uring, which can open one too; `socketpair` stays.
 """
 
@@ -45,6 +46,14 @@ _CALLS = {
     0xC00000B7: (261, 29, 198, None),  # arm64
     0x40000028: (369, 54, 281, 102),  # its 32-bit programs
     0xC00000F3: (261, 29, 198, None),  # riscv64
+}
+# add_key, request_key and keyctl of each.
+_KEYRINGS = {
+    0xC000003E: (248, 249, 250),
+    0x40000003: (286, 287, 288),
+    0xC00000B7: (217, 218, 219),
+    0x40000028: (309, 310, 311),
+    0xC00000F3: (217, 218, 219),
 }
 _MACHINES = {
     "x86_64": (0xC000003E, 0x40000003),
@@ -99,6 +108,8 @@ def _block(machine: int, *, no_sockets: bool) -> list[bytes]:
         ]
     block += _if_call(prlimit, _unless_own_limit())
     block += _if_call(ioctl, _refuse_values(_SECOND, _TYPING))
+    for number in _KEYRINGS[machine]:
+        block += _if_call(number, [_instruction(_RETURN, _REFUSE)])
     if no_sockets:
         block += _if_call(socket, _refuse_values(_FIRST, (_AF_UNIX,)))
         if socketcall is not None:
