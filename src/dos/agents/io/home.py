@@ -286,7 +286,8 @@ def _make_folders(cache: Path, kept: Sequence[str]) -> None:
             if not filesystem.is_real_folder(place):
                 clear(place)
                 place.mkdir(mode=0o700)
-            place.chmod(0o700)
+            if place.stat().st_mode & 0o777 != 0o700:
+                place.chmod(0o700)
 
 
 def _cached_folders(kept: Sequence[str]) -> dict[str, str]:

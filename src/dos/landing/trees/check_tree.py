@@ -82,7 +82,7 @@ class CheckTree:
         self._source = source
         self._run = run
         self._setup: Setup | None = None
-        self._record = SetUpRecord(self.path, folder / SET_UP)
+        self._record = SetUpRecord(self.path, folder / CACHE, folder / SET_UP)
         self._was_set_up = False  # when it was moved last, also if that spoiled it for the next
         self._is_clean = False
         self._missing_submodule = ""
@@ -248,11 +248,14 @@ class CheckTree:
         worktree_files.copy_included_files(self._source.git, self.git, half_copy=half_copy)
 
     def _clean(self) -> None:
-        """Remove all that is neither in git nor made by the setup.
+        """Remove all that is neither in git nor made by the setup, also from the cache.
 
         Not by `git clean`, which takes minutes for folders that are nested deeply.
         """
         kept = self.setup_paths
+        cache = self.folder / CACHE
+        if self._record.paths() is None and cache.exists():
+            filesystem.remove_tree(cache)
         filesystem.remove_trees(
             self.path / path for path in leftovers.untracked_paths(self.git, kept)
         )

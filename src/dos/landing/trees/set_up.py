@@ -25,10 +25,11 @@ class Setup(Struct, frozen=True, kw_only=True):
 
 
 class SetUpRecord:
-    """The record of what the setup made in a tree, in a file beside it."""
+    """The record of what the setup made in a tree and its cache, in a file beside them."""
 
-    def __init__(self, tree: Path, file: Path) -> None:
+    def __init__(self, tree: Path, cache: Path, file: Path) -> None:
         self._tree = tree
+        self._cache = cache
         self._file = file
 
     def paths(self) -> list[str] | None:
@@ -61,13 +62,13 @@ class SetUpRecord:
             return None, ""
 
     def _stamp(self, made: Sequence[str]) -> str:
-        """Return a digest of the state of all files below these paths.
+        """Return a digest of the state of all files below these paths and in the cache.
 
         No program can set the time of a change, or write a file without it.
         """
         digest = sha256()
-        for path in made:
-            for entry in _entries_below(self._tree / path):
+        for place in (*(self._tree / path for path in made), self._cache):
+            for entry in _entries_below(place):
                 digest.update(entry)
         return digest.hexdigest()
 
