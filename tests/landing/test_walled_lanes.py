@@ -127,6 +127,25 @@ def test_git_inside_a_lane_reads_what_is_listed_whatever_its_agent_may_read(wall
         assert (ran.exit_code == 0) == is_read, ran.lines
 
 
+def test_a_toolchain_where_its_installer_puts_it_is_read_though_no_variable_names_it(
+    walled, monkeypatch
+):
+    home = walled.home / "user"
+    (home / ".rustup").mkdir(parents=True)
+    (home / ".rustup" / "settings.toml").write_text("version = 12\n")
+    (home / "secret").write_text("mine\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("RUSTUP_HOME", raising=False)
+    put_walls_up(walled, "auto")
+    plan = walled.root / "docs" / "demo-plan.md"
+    check = f'cat "$RUSTUP_HOME/settings.toml" && ! cat {home}/secret && test -s one/a.txt'
+    plan.write_text(plan.read_text().replace("test -s one/a.txt", check))
+    walled.commit_all("Let the check read it")
+    walled.play({"*": [[write("one/a.txt"), commit("Write a")]]})
+    work(walled)
+    assert "Write a" in walled.subjects(), happened(walled, "work_measured")[0]["reason"]
+
+
 def test_what_walls_refused_is_named_where_people_ask_why(walled):
     put_walls_up(walled, "auto")
     plan = walled.root / "docs" / "demo-plan.md"

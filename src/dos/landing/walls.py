@@ -84,7 +84,7 @@ class LaneWalls:
             tmp=str(home),
             home=str(home),
             user_home=str(Path.home()),
-            programs=self._programs(),
+            programs=self._programs({}),
             readable=(),
             objects=self._repository(),
             hidden=self._hidden,
@@ -114,7 +114,7 @@ class LaneWalls:
             home=str(home.folder),
             user_home=str(Path.home()),
             writable=(str(home.cache), *self._shared_repository(tree)),
-            programs=self._programs(),
+            programs=self._programs(home.variables),
             objects=self._repository(),
             hidden=self._hidden,
             ports=environment.port_block(
@@ -136,11 +136,14 @@ class LaneWalls:
             return (str(common),)
         return ()
 
-    def _programs(self) -> tuple[str, ...]:
-        """Return the folders of programs, and of the Python and the package that dos runs with."""
+    def _programs(self, variables: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the folders of programs, and of the Python and the package that dos runs with.
+
+        The variables are those of a home: they name toolchains where their installers put them.
+        """
         # The folder around the package: Python looks through it for the package's name.
         own = (sys.prefix, sys.base_prefix, str(Path(dos.__file__).parents[1]))
-        return (*program_folders(os.environ, Path.home()), *own)
+        return (*program_folders({**variables, **os.environ}, Path.home()), *own)
 
     def _repository(self) -> tuple[str, ...]:
         """Return what a lane's repository reads of the user's: objects, and those of submodules.
