@@ -110,13 +110,13 @@ def _run_on_base(world: World, *, is_fresh: bool) -> RunOnBase:
     """Return a function that runs a command on the commit's parent, in a check tree."""
 
     def run(receipt: Receipt, command: str) -> BaseRun:
-        from dos.landing import base_check  # only a bound command that passes comes here
+        from dos.landing import commit_checks  # only a bound command that passes comes here
         from dos.units.io import sources
 
         units = sources.read(world.workspace, world.config).units
         unit = sources.find_unit(units, receipt.unit)
         assert unit is not None, "a bound command is declared by a unit"
-        before = base_check.result_before(
+        before = commit_checks.result_outside_a_run(
             world, unit, command, base=receipt.base, head=receipt.commit, is_fresh=is_fresh
         )
         assert before is not None
