@@ -63,7 +63,7 @@ def find(
             is_from_base = is_judge and not _keeps_all(change, changed, runner, read)
         else:
             is_from_base = _decides(change, unit, runner, read)
-            is_judge = is_from_base or _is_new_judge(change.path, unit, runner)
+            is_judge = is_from_base or _is_new_judge(change, unit, runner, read)
         if is_from_base:
             from_base += dict.fromkeys((old_path, change.path))
         if is_judge:
@@ -101,13 +101,22 @@ def _is_judge(path: str, unit: Unit, runner: Runner) -> bool:
     return runners.is_settings(path, runner.text) or runners.is_judging_script(path, runner.text)
 
 
-def _is_new_judge(path: str, unit: Unit, runner: Runner) -> bool:
+def _is_new_judge(change: FileChange, unit: Unit, runner: Runner, read: ReadTexts) -> bool:
     """Whether a new file, which stays, decides about the work that it came with."""
+    path = change.path
     if file_kinds.is_run_as_test(path):
         return True
     if _is_asked_for(path, unit):
         return False
-    return runners.is_expected_output(path) or runners.is_new_judging_script(path, runner.text)
+    if runners.is_expected_output(path) or runners.is_new_judging_script(path, runner.text):
+        return True
+    return runners.is_settings(path, runner.text) and _says_something(path, read(change)[1], runner)
+
+
+def _says_something(path: str, text: str | None, runner: Runner) -> bool:
+    """Whether new settings say something about tests."""
+    empty: object = {}
+    return text is None or runners.settings_part(path, text, runner.text) != empty
 
 
 def _is_asked_for(path: str, unit: Unit) -> bool:
@@ -187,7 +196,6 @@ def _decides(change: FileChange, unit: Unit, runner: Runner, read: ReadTexts) ->
         return False
     if not runners.could_steer(path, runner):
         return False
-    empty: object = {}
-    if text is not None and runners.settings_part(path, text, runner.text) == empty:
-        return False  # it says nothing about tests
+    if not _says_something(path, text, runner):
+        return False
     return text is None or additions.steers(path, text)
