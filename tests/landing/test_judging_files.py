@@ -218,6 +218,10 @@ def test_a_script_that_the_command_runs_is_taken_from_the_base(path):
 def test_a_program_that_the_command_runs_is_the_work_itself():
     assert chosen({"src/shop.py": ("a\n", "b\n")}, runner="python3 src/shop.py | grep 3") == []
     assert chosen({"bin/make": (None, "b\n")}, runner="bin/make --help") == []
+    for path in ("bin/shop", "bin/backup.sh", "src/run.sh", "bin/cli.js", "one/cmd/shop"):
+        assert chosen({path: ("a\n", "b\n")}, runner=f"./{path} --total | grep 3") == []
+    for path in ("bin/check", "bin/run-tests.sh", "src/verify.js", "backup.sh"):
+        assert chosen({path: ("a\n", "b\n")}, runner=f"./{path} | grep 3") == [path]
 
 
 def test_what_the_unit_names_besides_tests_is_its_work():

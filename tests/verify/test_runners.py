@@ -34,6 +34,11 @@ READ = {
     "a program that the command runs is none": (
         "python3 src/shop.py", {"src/shop.py": "import price\n\n\ndef a():\n    assert 1\n"}, set(),
     ),
+    "a program that knows of tests is none": (
+        "node src/shop.js",
+        {"src/shop.js": "import assert from 'node:assert';\nif (env === 'test') assert(1);\n"},
+        set(),
+    ),
     "code that asserts": (
         "python3 qa/price.py && node qa/price.js",
         {"qa/price.py": "import price\n\nassert price.total([1]) == 1\n",

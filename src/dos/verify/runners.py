@@ -55,9 +55,11 @@ _RUNNER_MODULE = re.compile(r"(?:.*/)?(?:pytest|_pytest|unittest|nose)(?:\.py|/.
 # Scripts that a command names and that judge by their name.
 _CHECKING = re.compile(
     r"(?:^|/)(?:[\w.-]*[-_.])?(?:accept(?:ance)?|assert|check|ci|judge|lint|tests?|validate|verify)"
-    r"(?:[-_.][\w.-]*)?$|(?:^|/)(?:ci|checks?|scripts|tools|hack|bin)/",
+    r"(?:[-_.][\w.-]*)?$|(?:^|/)(?:ci|checks?|scripts|tools|hack)/",
     re.IGNORECASE,
 )
+# Where programs are: what is started there is the work, unless its name says that it judges.
+_PROGRAM_FOLDER = re.compile(r"(?:^|/)(?:s?bin|libexec|src|lib|app|cmd)/")
 _SCRIPT_FOLDER = re.compile(r"(?:^|/)(?:ci|checks?|scripts|tools|hack)/")
 _MODULES = ("py", "js", "mjs", "cjs", "ts")
 _EXPECTED = re.compile(
@@ -70,8 +72,8 @@ _INSTALLED = re.compile(
 )
 # Code that asserts when it is run, as a test does, whatever its name.
 _ASSERTS = re.compile(
-    r"^assert\b|^(?:import|from) .*\b(?:unittest|pytest)\b|[\"'](?:node:)?(?:test|assert)[\"']"
-    r"|[\"'](?:vitest|@jest/globals|chai)[\"']",
+    r"^assert\b|^(?:import|from) .*\b(?:unittest|pytest)\b"
+    r"|(?:from|import|require)[ (]*[\"'](?:node:test|test|vitest|@jest/globals|chai)[\"']",
     re.MULTILINE,
 )
 # Where pytest is told about plugins, and how.
@@ -209,13 +211,14 @@ def _task_file(path: str) -> str:
 def is_judging_script(path: str, runner: str) -> bool:
     """Whether a runner names a script that judges, and is not itself the program.
 
-    A shell script and a file without a suffix are taken for such a script; code in another
-    language only if its name or its folder says so.
+    A shell script and a file without a suffix are taken for such a script, except in a folder of
+    programs such as `bin`; code in another language only if its name or its folder says so.
     """
     name = path.rpartition("/")[2]
     if not file_kinds.is_named_by_runner(path, runner):
         return False
-    if "." not in name or name.rpartition(".")[2].lower() in file_kinds.SHELL:
+    is_script = "." not in name or name.rpartition(".")[2].lower() in file_kinds.SHELL
+    if is_script and not _PROGRAM_FOLDER.search(path):
         return True
     return _CHECKING.search(path) is not None
 
