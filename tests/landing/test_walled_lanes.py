@@ -3,6 +3,7 @@
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -12,10 +13,13 @@ from commanding import in_process
 from driven_worker import happened, work
 from sample_repository import Repository, commit, write
 
+from dos.agents.io.home import PrivateHome
 from dos.landing.walls import LaneWalls
+from dos.lease import Lease
 from dos.loop.types import StopReason
 from dos.machine import execute
 from dos.machine.execute import Limits
+from dos.regions import region
 from dos.sandbox.io.probe import probe
 from dos.world import World
 
@@ -144,6 +148,40 @@ def test_a_toolchain_where_its_installer_puts_it_is_read_though_no_variable_name
     walled.play({"*": [[write("one/a.txt"), commit("Write a")]]})
     work(walled)
     assert "Write a" in walled.subjects(), happened(walled, "work_measured")[0]["reason"]
+
+
+@pytest.mark.parametrize("level", ["landlock", "auto"])
+def test_a_lane_has_its_submodules_and_its_agents_read_no_settings_of_the_users(walled, level):
+    put_walls_up(walled, level)
+    library = walled.home / "library"
+    library.mkdir()
+    (library / "words").write_text("hello\n")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "protocol.file.allow=always")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "Library"]):
+        subprocess.run(["git", *identity, *words], cwd=library, check=True)
+    walled.git(*identity, "submodule", "--quiet", "add", str(library), "vendor")
+    plan = walled.root / "docs" / "demo-plan.md"
+    check = "`cmp one/a.txt vendor/words && git -C vendor log --format=%s`"
+    plan.write_text(plan.read_text().replace("`test -s one/a.txt`", check))
+    walled.commit_all("Add a library")
+    works = [{"run": "git -C vendor fsck && cp vendor/words one/a.txt"}, commit("Write a")]
+    walled.play({"DEMO/A1": [works], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]})
+    stop = work(walled)
+    assert stop.reason is StopReason.COMPLETE, happened(walled, "work_measured")
+    assert {"Write a", "Write b"} <= set(walled.subjects())
+    times = {"granted_ms": 0, "beat_ms": 0, "expires_ms": 0, "ttl_ms": 1000}
+    lease = Lease(
+        lane="one", holder="h", host="", region=region(["one/**"]), fence=1, boot="", version=1,
+        **times,
+    )  # fmt: skip
+    text = walled.config.read_text().replace('agent = "scripted"', 'agent = "claude_code"', 1)
+    walled.config.write_text(text)
+    home = PrivateHome(folder=library, temporary=library, cache=library, variables={})
+    with World(walled.root) as world:
+        walls = LaneWalls(world.workspace, world.config).for_command(walled.root, lease, home)
+    settings = walled.root / ".git" / "modules" / "vendor" / "config"
+    assert settings.exists() and walls.readable is not None
+    assert not [path for path in walls.readable if settings.is_relative_to(path)]
 
 
 def test_what_walls_refused_is_named_where_people_ask_why(walled):

@@ -133,6 +133,19 @@ def object_folders(common: Path) -> tuple[Path, ...]:
     return tuple(folders)
 
 
+def submodule_objects(modules: Path) -> tuple[Path, ...]:
+    """Return the object folders of the repositories of submodules, and of theirs.
+
+    `modules` is where a repository keeps them, by their names, which may have slashes.
+    """
+    found = []
+    for folder, inside, names in os.walk(modules):
+        if "HEAD" in names and "objects" in inside:
+            found.append(Path(folder, "objects"))
+            inside[:] = [name for name in inside if name == "modules"]
+    return tuple(found)
+
+
 def has_replacements(workspace: Workspace) -> bool:
     """Whether replacement refs tell git to show other objects in the place of some."""
     return has_refs(workspace, "refs/replace")

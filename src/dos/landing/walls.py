@@ -14,7 +14,7 @@ from dos.agents.io import candidates, environment
 from dos.agents.io.candidates import ConfiguredAgent
 from dos.agents.io.home import PrivateHome
 from dos.config.schema import Config
-from dos.git.files import object_folders
+from dos.git.files import object_folders, submodule_objects
 from dos.lease import Lease
 from dos.sandbox import build, describe
 from dos.sandbox.io.probe import probe
@@ -67,7 +67,8 @@ class LaneWalls:
         agents = [candidates.configured_agent(self._config, name) for name in names]
         is_known = bool(agents) and all(agent.adapter.name in programs.KNOWN for agent in agents)
         folders = self._folders(tree, lease, home, home.variables)
-        folders = structs.replace(folders, preserved=tuple(preserved))
+        objects = (*folders.objects, *self._objects_of_submodules(tree))
+        folders = structs.replace(folders, preserved=tuple(preserved), objects=objects)
         return self._build(folders, home, is_known=is_known)
 
     def for_git(self, folder: Path, home: Path) -> Walls | None:
@@ -86,7 +87,7 @@ class LaneWalls:
             user_home=str(Path.home()),
             programs=self._programs({}),
             readable=(),
-            objects=self._repository(),
+            objects=(*self._objects(), *self._modules()),
             hidden=self._hidden,
             serves=False,
             connect=_ports_of_addresses(os.environ),
@@ -115,7 +116,7 @@ class LaneWalls:
             user_home=str(Path.home()),
             writable=(str(home.cache), *self._shared_repository(tree)),
             programs=self._programs(home.variables),
-            objects=self._repository(),
+            objects=self._objects(),
             hidden=self._hidden,
             ports=environment.port_block(
                 self._config.roster(), lease.lane, workers.port_base, workers.ports
@@ -145,8 +146,8 @@ class LaneWalls:
         own = (sys.prefix, sys.base_prefix, str(Path(dos.__file__).parents[1]))
         return (*program_folders({**variables, **os.environ}, Path.home()), *own)
 
-    def _repository(self) -> tuple[str, ...]:
-        """Return what a lane's repository reads of the user's: objects, and those of submodules.
+    def _objects(self) -> tuple[str, ...]:
+        """Return what a lane's repository reads of the user's: objects, and no settings.
 
         Large files (LFS) are kept beside the objects; git-lfs finds them by the alternates.
         """
@@ -154,8 +155,18 @@ class LaneWalls:
         if common is None:
             return ()
         objects = object_folders(common)
-        large = [folder.parent / "lfs" for folder in objects]
-        return tuple(map(str, (*objects, common / "modules", *large)))
+        return tuple(map(str, (*objects, *(folder.parent / "lfs" for folder in objects))))
+
+    def _objects_of_submodules(self, tree: Path) -> tuple[str, ...]:
+        """Return the objects of the submodules of a check tree, which are beside it."""
+        if not tree.is_relative_to(self._workspace.worktrees.with_name("checks")):
+            return ()
+        return tuple(map(str, submodule_objects(tree.parent / "git" / "modules")))
+
+    def _modules(self) -> tuple[str, ...]:
+        """Return the repositories of the user's submodules, from which those of a lane are made."""
+        common = self._workspace.common
+        return (str(common / "modules"),) if common else ()
 
 
 def _ports_of_addresses(variables: Mapping[str, str]) -> tuple[int, ...]:
