@@ -23,6 +23,8 @@ from dos.lease import Lease
 from dos.text import join_some
 from dos.workspace import Workspace
 
+KEPT_INDEX = "lane-index"  # in the home of git inside a lane
+
 
 class Lanes:
     """Performs the effects that touch a lane: prepare it, take over and save what it has.
@@ -115,15 +117,17 @@ class Lanes:
         return base
 
     def _open_lane(self, effect: effects.PrepareWorktree, target: str) -> LaneRepository:
+        variables = self.checks.git_environment(effect.lease)
         lane = LaneRepository(
             self.workspace,
             self.git,
             effect.lane,
             branch=target,
-            environment=self.checks.git_environment(effect.lease),
+            environment=variables,
             identity=environment.git_identity(os.environ, self.workspace.root),
             walls=partial(self.checks.git_walls, lease=effect.lease),
         )
+        lane.kept_index = f"{variables['HOME']}/{KEPT_INDEX}"
         self._lanes[str(lane.folder)] = lane
         return lane
 

@@ -41,6 +41,7 @@ MOST_REFS = 1000
 # Spaces before the path of a status entry: of a changed path, of an unmerged one.
 SPACES = {b"1": 8, b"u": 10}
 GIT = ".git"
+INDEX = os.path.join(GIT, "index")
 FAILED = 1  # the exit code of an order that could not be performed
 
 
@@ -302,19 +303,16 @@ def snapshot(head: str, aside: list[Json], message: str) -> str:
 def reset(order: Json) -> None:
     """Make the repository anew around its files, and bring these to the commit.
 
-    Objects, refs, settings, hooks and excludes of earlier agents are gone afterwards; without
-    `fresh` the index stays, which makes that fast. Ignored files stay: they are caches.
+    Objects, refs, settings, hooks, excludes and the index of earlier agents are gone afterwards.
+    Ignored files stay: they are caches.
     """
     if order["fresh"]:
         clear_submodules()
         remove(os.path.join(GIT, "modules"))
-    keep = {"modules"}
-    if not order["fresh"]:
-        keep.add("index")
     if os.path.islink(GIT) or not os.path.isdir(GIT):
         remove(GIT)
         os.mkdir(GIT)
-    remove(*(os.path.join(GIT, name) for name in os.listdir(GIT) if name not in keep))
+    remove(*(os.path.join(GIT, name) for name in os.listdir(GIT) if name != "modules"))
     for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info", "hooks"):
         os.makedirs(os.path.join(GIT, folder))
     for name, text in order["files"].items():
@@ -327,9 +325,27 @@ def reset(order: Json) -> None:
         # Git neither shows nor removes a pipe, and waits for ever for one with a name of its own.
         if not (entry.is_symlink() or entry.is_file() or entry.is_dir()):
             os.unlink(entry.name)
+    kept = order["kept"]
+    # The index of the last reset: git then reads only files that changed. In one that an agent
+    # wrote, files that it changed can be marked as unchanged.
+    if order["index"] and os.path.isfile(kept) and copy_index(kept, INDEX) != order["index"]:
+        os.unlink(INDEX)
     run("reset", "--quiet", "--hard", order["commit"])
     run("clean", "-fdq")
-    print_answer({})
+    print_answer({"index": copy_index(INDEX, kept) if kept else ""})
+
+
+def copy_index(source: str, target: str) -> str:
+    """Copy an index with its time, by which git knows what changed since; return its digest."""
+    import hashlib
+
+    with open(source, "rb") as file:
+        content = file.read()
+    with open(target, "wb") as file:
+        file.write(content)
+    changed = os.stat(source).st_mtime_ns
+    os.utime(target, ns=(changed, changed))
+    return hashlib.sha256(content).hexdigest()
 
 
 def clear_submodules() -> None:

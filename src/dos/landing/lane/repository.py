@@ -99,6 +99,9 @@ class LaneRepository:
         marks = workspace.worktrees.with_name("lanes")
         self._ready_mark = marks / f"{name}.ready"
         self._distrust_mark = marks / f"{name}.distrusted"
+        self._index_mark = marks / f"{name}.index"
+        # A file that its git may write and its agents may not; without it a reset reads all files.
+        self.kept_index = ""
 
     # Making and resetting
 
@@ -132,8 +135,14 @@ class LaneRepository:
         files = self._files(base)
         for name, text in lane_hooks(self._workspace).items():
             files[f"hooks/{name}"] = text.decode("utf-8", "surrogateescape")
+        digest = ""
+        if not fresh and self._index_mark.exists():
+            digest = self._index_mark.read_text()
         order = {"commit": base, "files": files, "fresh": fresh}
-        self.shell.order("reset", order, RESET_SECONDS)
+        order |= {"kept": self.kept_index, "index": digest}
+        answer = self.shell.order("reset", order, RESET_SECONDS)
+        self._index_mark.parent.mkdir(parents=True, exist_ok=True)
+        self._index_mark.write_text(str(answer.get("index", "")))
 
     def _files(self, commit: str) -> dict[str, str]:
         assert self._workspace.common

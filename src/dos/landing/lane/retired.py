@@ -64,7 +64,7 @@ def retire(workspace: Workspace, git: Writer, name: str) -> list[Salvage]:
     elif is_real_folder(folder / ".git"):
         filesystem.remove_tree(folder)
     marks = workspace.worktrees.with_name("lanes")
-    for ending in ("ready", "distrusted"):
+    for ending in ("ready", "distrusted", "index"):
         (marks / f"{name}.{ending}").unlink(missing_ok=True)
     filesystem.remove_tree(workspace.homes / name)
     # The ref that says that nothing is left to save goes last but one, for whoever repeats this.
