@@ -115,6 +115,37 @@ def test_what_an_agent_left_in_the_repository_is_gone_before_the_next(repository
     assert not mark.exists(), "the next agent's git has run nothing of it"
 
 
+def test_what_an_agent_left_in_a_submodule_is_gone_before_the_next(repository: Repository):
+    library = repository.home / "library"
+    library.mkdir()
+    (library / "words").write_text("hello\n")
+    own = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "protocol.file.allow=always")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "Library"]):
+        git(library, *own, *words)
+    repository.git(*own, "submodule", "--quiet", "add", str(library), "vendor")
+    repository.commit_all("Add a library")
+    poison = (
+        "cd vendor; git config alias.status '!touch evil'; git update-index --skip-worktree words;"
+        " echo hidden > words"
+    )
+    look = f"cat vendor/words > {repository.home}/seen; git -C vendor config --list --local"
+    repository.play(
+        {
+            "DEMO/A1": [[write("one/a.txt"), commit("Write a"), {"run": poison}]],
+            "DEMO/A2": [
+                [
+                    {"run": f"{look} >> {repository.home}/seen"},
+                    write("one/b.txt"),
+                    commit("Write b"),
+                ]
+            ],
+        }
+    )
+    assert work(repository).reason is StopReason.COMPLETE
+    seen = (repository.home / "seen").read_text()
+    assert seen.startswith("hello\n") and "evil" not in seen
+
+
 NEST = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\nopen('f', 'w')\n"
 
 

@@ -69,7 +69,7 @@ class Lanes:
         left_out = worktree_files.copy_included_files(self.git, lane.inside).left_out
         warnings = [f"not copied: {join_some(left_out)}"] if left_out else []
         problem = self._check_out_submodules(lane)
-        is_ready = lane.is_ready
+        is_ready = lane.is_ready and not problem
         if not is_ready:
             self._run_setup(lane, base, effect.lease)
             if problem:

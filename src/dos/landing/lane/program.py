@@ -303,16 +303,14 @@ def snapshot(head: str, aside: list[Json], message: str) -> str:
 def reset(order: Json) -> None:
     """Make the repository anew around its files, and bring these to the commit.
 
-    Objects, refs, settings, hooks, excludes and the index of earlier agents are gone afterwards.
-    Ignored files stay: they are caches.
+    Objects, refs, settings, hooks, excludes and the index of earlier agents are gone afterwards,
+    and so are their submodules. Ignored files stay: they are caches.
     """
-    if order["fresh"]:
-        clear_submodules()
-        remove(os.path.join(GIT, "modules"))
+    clear_submodules()
     if os.path.islink(GIT) or not os.path.isdir(GIT):
         remove(GIT)
         os.mkdir(GIT)
-    remove(*(os.path.join(GIT, name) for name in os.listdir(GIT) if name != "modules"))
+    remove(*(os.path.join(GIT, name) for name in os.listdir(GIT)))
     for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info", "hooks"):
         os.makedirs(os.path.join(GIT, folder))
     for name, text in order["files"].items():

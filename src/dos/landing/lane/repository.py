@@ -138,8 +138,7 @@ class LaneRepository:
         digest = ""
         if not fresh and self._index_mark.exists():
             digest = self._index_mark.read_text()
-        order = {"commit": base, "files": files, "fresh": fresh}
-        order |= {"kept": self.kept_index, "index": digest}
+        order = {"commit": base, "files": files, "kept": self.kept_index, "index": digest}
         answer = self.shell.order("reset", order, RESET_SECONDS)
         self._index_mark.parent.mkdir(parents=True, exist_ok=True)
         self._index_mark.write_text(str(answer.get("index", "")))
