@@ -1,5 +1,8 @@
 """Whatever an agent writes beside git's objects, no branch loses a commit."""
 
+import shutil
+import subprocess
+
 import pytest
 from driven_worker import work
 from lane_tree import prepare_lane
@@ -271,3 +274,25 @@ def test_a_filter_that_a_person_configured_before_is_run(repository):
     repository.play({"DEMO/A1": [[later, write("one/a.txt"), commit("Write a")]]})
     work(repository)
     assert "Write a" in repository.subjects()
+
+
+def test_a_bitmap_that_somebody_forged_beside_the_objects_spoils_no_push(repository, tmp_path):
+    for number in range(40):
+        (repository.root / f"file{number}").write_text(f"{number}\n")
+        repository.commit_all(f"Add {number}")
+    repository.git("repack", "-adb", "--quiet")
+    (bitmap,) = (repository.root / ".git" / "objects" / "pack").glob("*.bitmap")
+    bitmap.chmod(0o644)
+    honest = bitmap.read_bytes()
+    push = ("push", "--quiet", f"file://{tmp_path / 'remote.git'}", "main")
+    for place in range(40, len(honest) - 30, 25):
+        bitmap.write_bytes(honest[:place] + b"\x5a\xa5\x00\xff" + honest[place + 4 :])
+        shutil.rmtree(tmp_path / "remote.git", ignore_errors=True)
+        repository.git("init", "--quiet", "--bare", str(tmp_path / "remote.git"))
+        plain = subprocess.run(["git", *push], cwd=repository.root, capture_output=True)
+        if plain.returncode != 0:
+            break
+    else:
+        pytest.skip("this git believes none of these forged bitmaps")
+    Writer(repository.root).run(*push)
+    assert git(tmp_path / "remote.git", "rev-parse", "main") == repository.git("rev-parse", "main")

@@ -138,6 +138,7 @@ _DIRECTORY = {"PWD", "OLDPWD"}
 SAFE = (
     "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false",
     "-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false",
+    "-c", "pack.useBitmaps=false",
     "-c", "protocol.ext.allow=never",  # a remote that is a command to run
     # About the empty graft file that we name: it would be the last line that git prints.
     "-c", "advice.graftFileDeprecated=false",
