@@ -47,6 +47,7 @@ MODULES = (
     "dos.journal.backends.sqlite",
     "dos.journal.events.kinds",
     "dos.reasons.table",
+    "dos.sandbox.io.launcher.cgroup",
     "dos.sandbox.io.launcher.kernel",
     "dos.sandbox.io.launcher.landlock",
     "dos.units.io.beads",
