@@ -198,3 +198,23 @@ def test_a_program_in_namespaces_is_asked_to_end_first(lane: Lane):
     script = "trap 'echo cleaned up; exit 7' TERM; echo up; sleep 60 & wait"
     ran = lane.shell(script, lane.walls("auto"), wall=1)
     assert (ran.exit_code, ran.lines) == (7, ["up", "cleaned up"])
+
+
+@needs_namespaces
+@pytest.mark.parametrize("reads", ["listed", "all"])
+def test_programs_below_a_covered_folder_stay_where_they_are(lane, tmp_path, reads):
+    program = tmp_path / "tool" / "bin" / "greet"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho greeted\n")
+    program.chmod(0o755)
+    (tmp_path / "other").write_text("secret\n")
+    folders = Folders(
+        lane=str(lane.lane),
+        tmp=str(lane.tmp),
+        home=str(lane.home),
+        readable=(str(program.parents[1]),) if reads == "listed" else None,
+        programs=(str(program.parents[1]),),
+    )
+    built = build.build(Sandbox(reads=reads), probe(), folders)
+    assert lane.shell(str(program), built).lines == ["greeted"]
+    assert lane.shell(f"cat {tmp_path}/other", built).exit_code != 0
