@@ -65,3 +65,22 @@ def test_a_writable_path_around_the_repository_or_the_home_is_named(root):
         (wide,) = findings_of(root, f'writable = ["{path}"]')
         assert f"writable names {path}, which holds your repository" in wide.what
     assert findings_of(root, 'writable = ["~/cache", "/usr"]\nreadable = ["/"]') == []
+
+
+MINE = '[agents.mine]\nadapter = "command"\ncommand = ["true"]'
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('[workers]\nagent = "claude_code"', ""),
+        ('[workers]\nagent = "command"\ncommand = ["true"]', "command"),
+        (f'[workers]\nagent = "claude_code"\nfallback = ["mine"]\n{MINE}', "mine"),
+        ('[workers]\nagent = "command"\ncommand = ["true"]\n[sandbox]\nreads = "all"', ""),
+    ],
+)  # fmt: skip
+def test_agents_that_read_everything_are_named(root, monkeypatch, text, named):
+    monkeypatch.setattr(sandbox, "probe", lambda: NAMESPACES)
+    (root / "dos.toml").write_text(text)
+    found = [finding.what for finding in sandbox.examine(World(root)) if "folders" in finding.what]
+    assert found == [f"dos does not know which folders these agents need: {named}"] * bool(named)

@@ -57,7 +57,7 @@ def examine(world: World) -> list[Finding]:
 def _without_version(world: World) -> list[Finding]:
     """The agents in use whose program does not print a version."""
     used = set()
-    for name in _agents_in_use(world):
+    for name in agents_in_use(world):
         adapter = _adapter(world, name)
         if adapter:
             used.add(adapter.program)
@@ -76,7 +76,7 @@ def untested_versions(world: World) -> list[Finding]:
     The output of another version may differ from what the adapter can read.
     """
     found = []
-    for name in _agents_in_use(world):
+    for name in agents_in_use(world):
         adapter = _adapter(world, name)
         if adapter is None or not adapter.program:
             continue
@@ -131,7 +131,7 @@ def _configured(world: World) -> list[Finding]:
             )
         ]
     found = []
-    for name in _agents_in_use(world):
+    for name in agents_in_use(world):
         adapter = _adapter(world, name)
         if adapter is None and name not in (workers.agent, *workers.fallback):
             found += [
@@ -174,7 +174,7 @@ def _unknown_on_lane(world: World, lane: str) -> Finding:
 
 
 @lru_cache(maxsize=1)
-def _agents_in_use(world: World) -> tuple[str, ...]:
+def agents_in_use(world: World) -> tuple[str, ...]:
     """Every agent that may be started here, because dos.toml or a unit names it.
 
     A unit that names an unknown agent is a problem of its plan, and is left out here.

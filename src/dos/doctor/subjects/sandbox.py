@@ -4,6 +4,8 @@ import os
 import shlex
 from pathlib import Path
 
+from dos.agents.homes.programs import KNOWN
+from dos.doctor.subjects import agents
 from dos.doctor.subjects.finding import Finding, cd_prefix, error, note, warning
 from dos.sandbox import describe
 from dos.sandbox.build import expanded
@@ -27,6 +29,8 @@ def examine(world: World) -> list[Finding]:
         return _examine_off(world)
     support = probe()
     findings = judge(settings, support, cd_prefix(world))
+    if settings.reads == "listed" and support.has_files:
+        findings += _examine_reads(world)
     findings += _examine_paths(world)
     if describe.leaves_sockets_open(settings, support):
         found = sockets.open_sockets()
@@ -75,8 +79,29 @@ def judge_sockets(
     ]
 
 
+def _examine_reads(world: World) -> list[Finding]:
+    """A note on agents that read everything, because dos does not know what they need."""
+    config = world.config
+    unknown = []
+    for name in agents.agents_in_use(world):
+        configured = config.agents.get(name)
+        adapter = (configured.adapter if configured else "") or name
+        if adapter not in KNOWN:
+            unknown.append(name)
+    if not unknown:
+        return []
+    return [
+        note(
+            "SANDBOX_GAP",
+            f"dos does not know which folders these agents need: {join_some(unknown)}",
+            "They, and the checks of their lanes, can read every file that you can read.",
+            f"{cd_prefix(world)}dos config show sandbox",
+        )
+    ]
+
+
 def _examine_paths(world: World) -> list[Finding]:
-    """Warnings for listed paths that do not exist, or that let agents change what judges them."""
+    """What is wrong with listed paths: one does not exist, or holds the repository or the home."""
     settings = world.config.sandbox
     home = str(Path.home())
     findings = []
@@ -103,7 +128,7 @@ def _missing_path(key: str, path: str, expansion: str, prefix: str) -> Finding:
 def _wide_path(path: str, prefix: str) -> Finding:
     what = f"[sandbox] writable names {path}, which holds your repository or your home"
     why = "Agents can change your files and settings there, and what you run later as yourself."
-    return warning("SANDBOX_PATH_WIDE", what, why, f"{prefix}dos config unset sandbox.writable")
+    return note("SANDBOX_PATH_WIDE", what, why, f"{prefix}dos config unset sandbox.writable")
 
 
 def _is_listed(path: str, settings: Sandbox) -> bool:
