@@ -110,7 +110,8 @@ def test_a_lane_that_nobody_will_work_on_is_asked_about_though_its_units_rest(fl
 
 
 @pytest.mark.soak
-def test_no_restart_clears_a_cooldown_and_an_answer_does_also_while_nothing_runs(fleet):
+@pytest.mark.parametrize("named", [["A1"], []], ids=["one", "all"])
+def test_no_restart_clears_a_cooldown_and_an_answer_does_also_while_nothing_runs(fleet, named):
     question = stuck(fleet)
     agents = len(of(fleet, "agent_started"))
     process = fleet.up("--until-idle")
@@ -123,7 +124,7 @@ def test_no_restart_clears_a_cooldown_and_an_answer_does_also_while_nothing_runs
     )
     (answered,) = of(fleet, "decision_answered")
     assert (answered["id"], answered["choice"], answered["expired"]) == (question, "leave", True)
-    process = fleet.up("--until-idle", "--retry", "A1")
+    process = fleet.up("--until-idle", "--retry", *named)
     story, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, landed(fleet)) == (0, ["DEMO/A1"]), story
 

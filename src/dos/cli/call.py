@@ -132,7 +132,7 @@ def _is_blank(value: Any, field: Field) -> bool:
     """Whether a given value is empty. For `--flag=--` argparse gives an empty list."""
     if isinstance(value, list):
         if not value:
-            return not field.option.positional
+            return not (field.option.positional or field.option.may_be_bare)
         return any(_is_blank(item, field) for item in value)
     return isinstance(value, str) and not value.strip()
 
