@@ -328,7 +328,14 @@ with open(os.environ["HOME"] + "/.attributes", "w") as file:
 
 
 @pytest.mark.parametrize(
-    "taken", ["rm -f $HOME/.gitconfig; mkdir -p $HOME/.gitconfig/x", "chmod 0 $HOME"]
+    "taken",
+    [
+        "rm -f $HOME/.gitconfig; mkdir -p $HOME/.gitconfig/x",
+        "chmod 0 $HOME",
+        "rm -f $HOME/lane-index; mkfifo $HOME/lane-index",
+        "rm -f $HOME/lane-index; mkdir $HOME/lane-index",
+        "echo forged > $HOME/lane-index",
+    ],
 )
 def test_nothing_that_a_filter_leaves_in_the_home_of_git_stops_the_next_unit(repository, taken):
     wrote = [write("one/a.txt"), commit("Write a")]

@@ -10,7 +10,7 @@ from patience import lives
 STATE = {"worktrees", "homes", "checks", "lanes"}  # of a workspace, below the user's state folder
 STATE_IN_GIT = {"state.db", "state.db-wal", "state.db-shm", "state.db-gate", "history.sqlite"}
 STATE_IN_GIT |= {"logs", "salvage", "handover"}
-HOME = {"agent": {"home", "cache"}, "check": {"home", "cache"}, "git": {".gitconfig"}}
+HOME = {"agent": {"home", "cache"}, "check": {"home", "cache"}, "git": {".gitconfig", "lane-index"}}
 CHECK_TREE = {"home", "cache", "tree", "git"}
 
 
@@ -62,9 +62,8 @@ def left_paths(git: Path, state_home: Path, temporary: Path, lanes: Iterable[str
     for state in (state_home / "dos").iterdir():
         left += _others(state, STATE)
         left += _others(state / "worktrees", lanes)
-        left += _others(
-            state / "lanes", {f"{lane}.{end}" for lane in lanes for end in ("ready", "distrusted")}
-        )
+        marks = {f"{lane}.{end}" for lane in lanes for end in ("ready", "distrusted", "index")}
+        left += _others(state / "lanes", marks)
         left += _others(state / "homes", lanes)
         for lane in _entries(state / "homes"):
             left += _others(lane, set(HOME))

@@ -6,6 +6,7 @@ from functools import partial
 
 from dos import regions
 from dos.agents.io import environment
+from dos.agents.io.home import KEPT_INDEX
 from dos.config.schema import Config
 from dos.errors import GitFailed, Halted, NotReady
 from dos.fleet import effects
@@ -22,8 +23,6 @@ from dos.landing.trees import worktree_files
 from dos.lease import Lease
 from dos.text import join_some
 from dos.workspace import Workspace
-
-KEPT_INDEX = "lane-index"  # in the home of git inside a lane
 
 
 class Lanes:

@@ -24,6 +24,7 @@ from dos.text import slug
 from dos.unknown import Unknown
 
 LARGEST_FILE = 4_000_000  # bytes of a file of settings
+KEPT_INDEX = "lane-index"  # in the home for git
 _CONFIG_SECONDS = 30.0
 _NO_PROGRAM = ProgramHome()
 
@@ -101,11 +102,17 @@ class Homes:
         """Make a home for git alone, and return its variables.
 
         It has the identity and the filters that agents get. It is made anew for each unit: filters
-        of an agent's repository run in it when work is handed over.
+        of an agent's repository run in it when work is handed over. Only the index of the last
+        reset stays, which the lane knows by its digest.
         """
         home = self.git_folder(lane)
-        clear(home)
-        home.mkdir(parents=True, mode=0o700)
+        if not filesystem.is_real_folder(home):
+            clear(home)
+            home.mkdir(parents=True, mode=0o700)
+        home.chmod(0o700)
+        for path in home.iterdir():
+            if path.name != KEPT_INDEX or path.is_symlink() or not path.is_file():
+                clear(path)
         (home / ".gitconfig").write_text(self._git_text, encoding="utf-8")
         return {"HOME": str(home)}
 

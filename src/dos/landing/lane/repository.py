@@ -36,6 +36,7 @@ from dos.landing.lane.claims import (
 )
 from dos.landing.lane.files import repository_files
 from dos.landing.lane.inside import Answer, LaneFailed, LaneGit, LaneShell
+from dos.landing.lane.marks import LaneMarks
 from dos.machine.filesystem import is_real_folder
 from dos.sandbox.walls import Walls
 from dos.text import printable_path, slug
@@ -96,10 +97,7 @@ class LaneRepository:
         self._settled_ref = f"{SETTLED_REFS}{name}"
         self._base_ref = f"{BASE_REFS}{name}"
         self._progress_ref = f"{PROGRESS_REFS}{name}"
-        marks = workspace.worktrees.with_name("lanes")
-        self._ready_mark = marks / f"{name}.ready"
-        self._distrust_mark = marks / f"{name}.distrusted"
-        self._index_mark = marks / f"{name}.index"
+        self._marks = LaneMarks(workspace.worktrees.with_name("lanes"), name)
         # A file that its git may write and its agents may not; without it a reset reads all files.
         self.kept_index = ""
 
@@ -135,13 +133,10 @@ class LaneRepository:
         files = self._files(base)
         for name, text in lane_hooks(self._workspace).items():
             files[f"hooks/{name}"] = text.decode("utf-8", "surrogateescape")
-        digest = ""
-        if not fresh and self._index_mark.exists():
-            digest = self._index_mark.read_text()
+        digest = "" if fresh else self._marks.index_digest
         order = {"commit": base, "files": files, "kept": self.kept_index, "index": digest}
         answer = self.shell.order("reset", order, RESET_SECONDS)
-        self._index_mark.parent.mkdir(parents=True, exist_ok=True)
-        self._index_mark.write_text(str(answer.get("index", "")))
+        self._marks.set_index_digest(str(answer.get("index", "")))
 
     def _files(self, commit: str) -> dict[str, str]:
         assert self._workspace.common
@@ -212,7 +207,7 @@ class LaneRepository:
 
     def set_aside(self, run_id: str, why: str) -> list[Salvage]:
         """Move the whole folder to the saved work; the next reset makes another."""
-        self._ready_mark.unlink(missing_ok=True)
+        self._marks.clear_ready()
         if not os.path.lexists(self.folder):
             return []
         state = self._workspace.state
@@ -228,17 +223,14 @@ class LaneRepository:
         """Record that the setup has run, and return the files it made that git would commit."""
         claims = self.shell.order("mark", {}, RESET_SECONDS)
         made = [path for path in claims.get("made", ()) if isinstance(path, str)]
-        self._ready_mark.parent.mkdir(parents=True, exist_ok=True)
-        self._ready_mark.write_bytes(os.fsencode("\0".join(made)))
+        self._marks.set_ready(made)
         return [path for path in made if not path.endswith("/")]
 
     @property
     def is_ready(self) -> bool:
         """Whether the setup has run and what it made is here: an agent may have committed it."""
-        if not self._ready_mark.exists():
-            return False
-        made = os.fsdecode(self._ready_mark.read_bytes()).split("\0")
-        return all(os.path.lexists(self.folder / path) for path in made if path)
+        made = self._marks.paths_of_setup()
+        return made is not None and all(os.path.lexists(self.folder / path) for path in made)
 
     # Taking over
 
@@ -262,14 +254,10 @@ class LaneRepository:
 
     @property
     def _is_distrusted(self) -> bool:
-        return self._distrust_mark.exists()
+        return self._marks.is_distrusted
 
     def _mark_distrusted(self, is_distrusted: bool) -> None:
-        if is_distrusted:
-            self._distrust_mark.parent.mkdir(parents=True, exist_ok=True)
-            self._distrust_mark.touch()
-        else:
-            self._distrust_mark.unlink(missing_ok=True)
+        self._marks.set_distrusted(is_distrusted)
 
     def take_over(self, base: str, *, run_id: str, why: str) -> list[Salvage]:
         """Take over all commits, and everything uncommitted as saved work; return the latter.
