@@ -10,7 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from dos.git.repository import Writer
-from dos.handover.io import send
 from dos.handover.io.receive import Received, receive
 from dos.handover.limits import Limits
 from dos.handover.refusal import Refused
@@ -114,15 +113,8 @@ class Lanes:
         limits: Limits = SMALL,
     ) -> Received | Refused:
         """Send what the lane's own git sends."""
-        if head is not None:
-            return self.send(send.pack_command([head, *saved], self.base), head, saved, limits)
-        command = send.deliver_command(self.base, saved)
-        with self.start(command) as program:
-            claim = send.read_claim(program.stdout.fileno(), self.base, limits.seconds)
-            if isinstance(claim, Refused):
-                end(program)
-                return claim
-            return self.receive(program, claim, saved, limits)
+        head = head or self.lane.head
+        return self.send(pack_command([head, *saved], self.base), head, saved, limits)
 
     def send(
         self,
@@ -274,6 +266,12 @@ def copying_delta(base_size: int, size: int) -> bytes:
     piece = min(base_size, 0xFFFFFF)
     copy = bytes([0b11110000]) + piece.to_bytes(3, "little")
     return delta + copy * (size // piece)
+
+
+def pack_command(wanted: Sequence[str], base: str) -> list[str]:
+    """The command that prints a pack of everything that the base does not have."""
+    pack = "git pack-objects --revs --stdout --quiet --delta-base-offset"
+    return ["sh", "-c", f'printf "%s\\n" "$@" | exec {pack}', "sh", *wanted, f"^{base}"]
 
 
 def end(program: "subprocess.Popen[bytes]") -> None:

@@ -5,10 +5,9 @@ import shutil
 import subprocess
 
 import pytest
-from lane_repository import SMALL, Lanes, Repository, run
+from lane_repository import SMALL, Lanes, Repository, pack_command, run
 
 from dos.git.repository import Writer
-from dos.handover.io import send
 from dos.handover.io.receive import Received
 from dos.handover.refusal import Refused
 
@@ -196,7 +195,7 @@ def test_saved_work_need_not_contain_the_base(lanes):
 def test_work_that_strayed_from_the_base_can_be_saved(lanes):
     tree = lanes.lane.git("rev-parse", "HEAD^{tree}")
     orphan = lanes.lane.commit_tree(tree)
-    answer = lanes.send(send.pack_command([orphan], lanes.base), None, [orphan])
+    answer = lanes.send(pack_command([orphan], lanes.base), None, [orphan])
     assert isinstance(answer, Received), answer
     answer.close()
 
@@ -322,7 +321,7 @@ def test_two_git_processes_are_enough(lanes, tmp_path, monkeypatch):
     script.chmod(0o755)
     head = lanes.lane.commit(**{"src/a.py": "1\n"})
     data = subprocess.run(
-        send.pack_command([head], lanes.base), cwd=lanes.lane.root, capture_output=True
+        pack_command([head], lanes.base), cwd=lanes.lane.root, capture_output=True
     ).stdout
     monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
     answer = lanes.send_bytes(data, head)

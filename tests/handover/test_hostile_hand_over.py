@@ -21,12 +21,12 @@ from lane_repository import (
     object_id,
     offset_of_delta,
     pack,
+    pack_command,
     pack_header,
     tree_content,
 )
 from msgspec import structs
 
-from dos.handover.io import send
 from dos.handover.io.receive import Received
 from dos.handover.refusal import Refused, Rule
 
@@ -39,40 +39,6 @@ def lanes(tmp_path) -> Lanes:
 
 
 # HEAD
-
-
-def test_a_head_that_is_a_pipe_is_waited_for_only_so_long(lanes):
-    lanes.lane.commit(a="1\n")
-    head = lanes.lane.root / ".git/HEAD"
-    head.unlink()
-    os.mkfifo(head)
-    began = time.monotonic()
-    refusal = lanes.refused(limits=structs.replace(SMALL, seconds=1.0))
-    assert refusal.rule == Rule.SENDER and time.monotonic() - began < LONGEST_SECONDS
-
-
-def test_a_head_that_is_a_link_to_another_file_names_no_commit(lanes):
-    head = lanes.lane.root / ".git/HEAD"
-    head.unlink()
-    head.symlink_to("/etc/passwd")
-    assert lanes.refused().rule == Rule.SENDER
-
-
-@pytest.mark.parametrize(
-    "printed",
-    ["", "main", "HEAD", "-n", "0" * 39, "g" * 40, "A" * 40, "0" * 64, "x" * 10_000, "../../x"],
-)
-def test_only_a_whole_id_is_a_claim(lanes, printed):
-    with subprocess.Popen(["printf", "%s", printed], stdout=subprocess.PIPE) as program:
-        answer = send.read_claim(program.stdout.fileno(), lanes.base, 5)
-    assert isinstance(answer, Refused)
-    assert len(answer.reason) < 200
-
-
-def test_a_claim_reads_not_a_byte_of_the_pack(lanes):
-    with subprocess.Popen(["printf", f"{lanes.base}\nPACK"], stdout=subprocess.PIPE) as program:
-        assert send.read_claim(program.stdout.fileno(), lanes.base, 5) == lanes.base
-        assert os.read(program.stdout.fileno(), 100) == b"PACK"
 
 
 @pytest.mark.parametrize("head", ["main", "--all", "HEAD", "0" * 39])
@@ -706,7 +672,7 @@ def wait_until(condition) -> None:
 def packed(lanes: Lanes, head: str) -> Path:
     """A file with what the lane's git sends."""
     done = subprocess.run(
-        send.pack_command([head], lanes.base), cwd=lanes.lane.root, capture_output=True, check=True
+        pack_command([head], lanes.base), cwd=lanes.lane.root, capture_output=True, check=True
     )
     path = lanes.home / "packed"
     path.write_bytes(done.stdout)

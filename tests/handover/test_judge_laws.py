@@ -7,7 +7,6 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from dos.handover.claim import is_id, parse_claim
 from dos.handover.judge import (
     FILE,
     FOLDER,
@@ -194,20 +193,6 @@ def test_settings_are_read_as_git_prints_them():
     settings = settings_of(listing)
     assert settings["submodule.l.url"] == ("https://h/x", "file:///x")
     assert judge_settings(settings, {}).rule == Rule.SUBMODULE, "each of several values counts"
-
-
-@given(st.binary(max_size=80))
-def test_a_claim_is_an_id_or_refused(line):
-    base = "0" * 40
-    answer = parse_claim(line, base)
-    assert isinstance(answer, Refused) or (is_id(answer, base) and line.startswith(answer.encode()))
-
-
-def test_a_claim_has_the_format_of_the_base():
-    for length, other in ((40, 64), (64, 40)):
-        assert parse_claim(b"a" * length + b"\n", "0" * length) == "a" * length
-        assert isinstance(parse_claim(b"a" * length + b"\n", "0" * other), Refused)
-        assert isinstance(parse_claim(b"A" * length + b"\n", "0" * length), Refused)
 
 
 # Objects and the walk

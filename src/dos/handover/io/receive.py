@@ -5,6 +5,7 @@ else uses, with limits. Two git processes are enough for ordinary work.
 """
 
 import os
+import select
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,13 +13,12 @@ from typing import Protocol, Self
 
 from dos import workspace
 from dos.errors import GitUnanswered, NotARepository
+from dos.git.objects import is_hash
 from dos.git.repository import Writer
-from dos.handover.claim import is_id
 from dos.handover.io import quarantine
 from dos.handover.io.bounded_git import BoundedGit, GitEnded, describe_exit
 from dos.handover.io.check import Check, Checked
 from dos.handover.io.quarantine import Quarantine
-from dos.handover.io.send import is_readable
 from dos.handover.limits import Limits
 from dos.handover.refusal import Refused, Rule
 
@@ -85,7 +85,7 @@ def receive(
     still run: end it, and close the stream.
     """
     for sha in (head, *saved):
-        if sha is not None and not is_id(sha, base):
+        if sha is not None and not (is_hash(sha) and len(sha) == len(base)):
             return Refused(rule=Rule.CLAIM, reason=f"{sha[:80]!r} is not a commit id")
     place = workspace.find(git.tree)
     if place.common is None:
@@ -147,9 +147,16 @@ def _index(git: BoundedGit, stream: Stream, exit_status: Callable[[], int]) -> s
     # Git prints what it has read beyond the end of the pack.
     kind, _, name = ended.output.partition(b"\t")
     sha = name.removesuffix(b"\n").decode("ascii", "replace")
-    if not is_at_end or kind != b"pack" or not is_id(sha, "0" * len(sha)):
+    if not is_at_end or kind != b"pack" or not is_hash(sha):
         return Refused(rule=Rule.PACK, reason="more than one pack was sent")
     return f"pack-{sha}"
+
+
+def is_readable(pipe: int, seconds: float) -> bool:
+    """Whether a pipe has a byte, or has ended, within some seconds."""
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return bool(poll.poll(max(0.0, seconds) * 1000))
 
 
 def _is_at_end(stream: Stream, seconds: float) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from dos.git.objects import is_hash
 from dos.machine.filesystem import is_reached_by_folders, is_real_folder
 from dos.text import printable_path, quote
 
@@ -96,9 +97,7 @@ def _one_of(kind: str) -> str:
 
 def _commit(name: Any) -> str:
     """Return a full name of an object, or an empty text; raises ValueError for anything else."""
-    if not isinstance(name, str):
-        raise ValueError("the name of a commit is no text")
-    if name and (len(name) not in (40, 64) or not set(name) <= set("0123456789abcdef")):
+    if not isinstance(name, str) or (name and not is_hash(name)):
         raise ValueError(f"{quote(str(name)[:80])} is no full name of a commit")
     return name
 

@@ -20,7 +20,7 @@ from typing import IO, Any
 from dos.errors import GitFailed, GitUnanswered
 from dos.git.process import SAFE, TIMEOUT_SECONDS, split_command
 from dos.git.repository import Writer
-from dos.handover.io.send import is_readable
+from dos.handover.io.receive import is_readable
 from dos.landing.lane import program
 from dos.machine import execute
 from dos.machine.filesystem import is_real_folder
