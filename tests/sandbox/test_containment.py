@@ -155,7 +155,7 @@ def test_what_is_left_when_worker_and_keeper_are_killed_is_ended_by_the_next(
         os.kill(process.pid, signal.SIGKILL)
     worker.wait()
     wait_for(lambda: has_ended(keeper.pid))
-    assert not has_ended(daemon)
+    # Any other dos that comes by may have ended it already.
     orphans.end_unleased_processes(str(tmp_path), [], newest=0)
     wait_for(lambda: has_ended(daemon))
     assert not list(Path("/sys/fs/cgroup").rglob(f"dos-*-{keeper.pid}-*"))

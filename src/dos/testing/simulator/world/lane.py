@@ -242,8 +242,10 @@ class SimulatedLane(LaneRepository):
     def _take_over_large_files(self, claims: Claims, base: str) -> None:
         """Do nothing: a simulation has no large files."""
 
-    def _worktree_head(self) -> str | None:
+    @property
+    def _worktree_directory(self) -> None:
+        """None: a simulation has no lanes of earlier versions."""
         return None
 
-    def _upgrade(self, head: str) -> None:
-        """Do nothing: a simulation has no lanes of earlier versions."""
+    def _worktree_head(self) -> None:
+        return None
