@@ -79,7 +79,7 @@ class Fleet:
         """Those that work in the repository or in one of its worktrees."""
         mine = (str(self.repository.root), str(find(self.repository.root).worktrees))
         found = []
-        for process in psutil.process_iter():
+        for process in psutil.process_iter(["cmdline"]):
             with suppress(psutil.Error):
                 if directory_of(process).startswith(mine):
                     found.append(process)

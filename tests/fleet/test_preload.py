@@ -84,9 +84,6 @@ level = "off"
 setup = "rm -rf {package}"
 agent = "command"
 command = ["sh", "-c", "echo 'A = 1' > api/a.py && git add api && git commit -qm A -m 'Unit: P/A1'"]
-
-[sandbox]
-writable = ["{site}"]
 """
 
 
@@ -98,7 +95,7 @@ def test_a_worker_lands_its_unit_though_the_package_is_gone_once_it_has_its_leas
     (root / "api" / "first.py").write_text("B = 1\n")
     (root / "docs").mkdir()
     (root / "docs" / "p-plan.md").write_text("# A plan\n\n## P A1: Write a\n- lane: api\n")
-    (root / "dos.toml").write_text(CONFIG.format(package=site / "dos", site=site))
+    (root / "dos.toml").write_text(CONFIG.format(package=site / "dos"))
     git("init", "--quiet", "--initial-branch", "main", ".", cwd=root)
     for key, value in (("user.name", "T"), ("user.email", "t@example.invalid")):
         git("config", key, value, cwd=root)
