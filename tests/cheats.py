@@ -136,7 +136,7 @@ LIES = {
         write("one/rules.mk", "check:\n\tpython3 show.py\n"),
         why="it passes only with its own tests: with one/rules.mk as",
     ),
-    "a module in place of Python's": Lie(
+    "a module in place of a standard one": Lie(
         "python3 one/scripts/compare.py",
         write("one/scripts/json.py", "def dumps(value):\n    return str(value - 1)\n"),
         why="it passes only with its own tests: without one/scripts/json.py, the checks fail",
