@@ -88,9 +88,9 @@ def test_a_word_further_on_ends_no_claim(word, subject):
         ("src/x.spec.ts", Kind.TEST),
         ("testing/x.py", Kind.SOURCE),
         ("src/contest.py", Kind.SOURCE),
-        ("tests/__init__.py", Kind.BOOKKEEPING),
+        ("tests/__init__.py", Kind.TEST),
         ("VERSION", Kind.BOOKKEEPING),
-        ("pyproject.toml", Kind.BOOKKEEPING),
+        ("pyproject.toml", Kind.CONFIG),
         ("docs/releases/1.md", Kind.BOOKKEEPING),
     ],
 )

@@ -123,7 +123,7 @@ def test_a_workspace_declares_its_own_grammar(tmp_path, stamp, message, plan, ph
     [
         ("v1.2.3: AUTH1", {"VERSION": "2\n", "CHANGELOG.md": "new\n"}, UNPROVEN),
         ("AUTH1: login", {"VERSION": "2\n"}, UNPROVEN),
-        ("AUTH1: login", {"src/__init__.py": "x = 1\n"}, UNPROVEN),
+        ("AUTH1: login", {"src/__init__.py": '__version__ = "2"\n'}, UNPROVEN),
         ("AUTH1: login", {"dos.state.yaml": "a: 1\n"}, UNPROVEN),
         ("AUTH1: login", {"docs/releases/v1.md": "new\n"}, UNPROVEN),
         ("v1.2.3: AUTH1", {"VERSION": "2\n", "src/a.py": "a = 1\n"}, SHIPPED),

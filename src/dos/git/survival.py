@@ -65,9 +65,15 @@ class LaterHistory:
                     waiting.append((deletion, target))
         return "", newest
 
-    def touched_by(self, sha: str) -> list[str]:
+    def changed_by(self, sha: str) -> list[FileChange]:
         """Return the files that a commit changed or added."""
-        return [change.path for change in self._changes_of(sha) if change.new_blob]
+        return [change for change in self._changes_of(sha) if change.new_blob]
+
+    def touching(self, path: str) -> list[str]:
+        """Return the newest later commits that touched a path, newest first."""
+        self.is_walked = True
+        words = (f"-{MOST_MOVES}", self._tip.sha, f"^{self._sha}")
+        return list(log.commit_names(self._git, *words, path=path))
 
     def _deletions(self, sha: str, path: str) -> list[str]:
         """Return the later commits that deleted a path, newest first.

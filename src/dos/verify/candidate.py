@@ -186,6 +186,8 @@ def _assess_live(commit: CandidateCommit, survival: SurvivalVerdict) -> tuple[Ti
         left = f"only {left}"
     elif survival.kept == survival.total:
         left = "all its lines are still there"
+    if survival.raised:
+        left = f"{left}, {survival.raised} of them with a newer value"
     if commit.attested:
         return Tier.ATTESTED, [left, commit.attested]
     if commit.witnessed:

@@ -1,13 +1,14 @@
 """Decide whether a commit changed anything that counts for its unit, and inside its scope.
 
-Documents, bookkeeping, lock files and cosmetic changes do not count, unless the unit is about
-them: they are what an agent can change without doing the work.
+Documents, bookkeeping, lock files, versions of the project, modes, moves and cosmetic changes do
+not count, unless the unit is about them: they are what an agent can change without doing the work.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos import regions
 from dos.regions import Region
@@ -15,17 +16,6 @@ from dos.text import printable_path
 from dos.verify import file_kinds
 from dos.verify.file_kinds import Kind
 from dos.verify.survival import File
-
-# Tools write these beside every change of a dependency.
-_LOCK_FILES = (
-    ".lock",
-    ".sum",
-    "package-lock.json",
-    "pnpm-lock.yaml",
-    "npm-shrinkwrap.json",
-    "packages.lock.json",
-    ".lockfile",
-)
 
 
 class Purpose(StrEnum):
@@ -65,6 +55,12 @@ class Scope(Struct, frozen=True, kw_only=True):
             return False
         return all(other.covers(path) for other in self.others)
 
+    def names(self, path: str) -> bool:
+        """Whether the unit declares this very file, and not only a glob that covers it."""
+        return path in self.paths or any(
+            path == file or path.endswith(f"/{file}") for file in self.files
+        )
+
     @property
     def _region(self) -> Region:
         return regions.region(self.paths)
@@ -74,12 +70,22 @@ class Change(Struct, frozen=True, kw_only=True):
     """One file of a commit's change. A file that is not text has its hash as its only line."""
 
     file: File
+    old_path: str = ""  # its path before it was moved; else empty
     is_text: bool = True
+    is_submodule: bool = False
+    leads_somewhere: bool = False  # a symbolic link to something in the same tree
+    is_script: bool = False  # it can be run by its name: `#!` begins it
+    is_plan: bool = False  # a plan document of the workspace
 
     @property
     def path(self) -> str:
         """The path after the change."""
         return self.file.path
+
+    @property
+    def is_move_alone(self) -> bool:
+        """Whether the file is in another place and says the same as before."""
+        return bool(self.old_path) and self.file.old == self.file.new
 
 
 class Footprint(Struct, frozen=True, kw_only=True):
@@ -101,25 +107,32 @@ class Footprint(Struct, frozen=True, kw_only=True):
         return set[str]().union(*(file.removed for file in self.files))
 
 
-def judge(changes: Sequence[Change], scope: Scope, later: Scope = Scope()) -> Footprint:
+def judge(
+    changes: Sequence[Change], scope: Scope, later: Scope = Scope(), subject: str = ""
+) -> Footprint:
     """Decide which changes count for a unit.
 
     `scope` was declared before the commit. `later` is what the unit declares now; it sets the
-    bounds only where nothing was declared before, because an agent may have written it.
+    bounds only where nothing was declared before, because an agent may have written it. For the
+    same reason `subject`, the commit's own, says what the unit asks for only if no plan does.
     """
     if not changes:
         return Footprint(flaw="empty", why="the commit is empty")
-    counting = [change for change in changes if _counts(change, scope)]
+    title = scope.title or later.title or subject
+    counting = [change for change in changes if _counts(change, scope, title)]
     if not counting:
         return _nothing_counts(changes)
-    real = [change.file for change in counting if change.file.is_change]
+    files = [_file_that_counts(change, scope, title) for change in counting]
+    real = [file for file in files if file.is_change]
     if not real:
-        why = f"in {_describe(counting)} only comments, whitespace or order changed"
+        return _nothing_real(counting, files)
+    if _is_only_moved(real, title):
+        why = f"the lines of {_describe(counting)} only moved from one file to another"
         return Footprint(flaw="cosmetic_only", why=why)
     bounds = scope if scope.is_declared else later
     if not bounds.is_declared:
         return Footprint(files=tuple(real))
-    inside = [file for file in real if bounds.covers(file.path)]
+    inside = [file for file in real if _is_inside(bounds, file)]
     if not inside:
         expected = printable_path(", ".join(bounds.expected[:3]))
         why = f"it changed {printable_path(real[0].path)}, outside the unit's paths {expected}"
@@ -132,30 +145,161 @@ def only_stubs(names: str) -> Footprint:
     return Footprint(flaw="stubs_only", why=f"only stubs were added, which do nothing yet: {names}")
 
 
+def restored(paths: Sequence[str]) -> Footprint:
+    """The flaw of a commit that only put back what an earlier one had taken out."""
+    why = f"{_describe_paths(paths)} was there before, and was only put back"
+    return Footprint(flaw="cosmetic_only", why=why)
+
+
 def _nothing_counts(changes: Sequence[Change]) -> Footprint:
     """The flaw of a commit that changed only documents or bookkeeping."""
-    kinds = {file_kinds.kind(change.path) for change in changes}
     only = f"only {_describe(changes)} changed"
-    if kinds == {Kind.BOOKKEEPING}:
+    if all(map(_is_ledger, changes)):
+        return Footprint(flaw="bookkeeping_only", why=f"{only}, which is about the work")
+    if all(map(_is_bookkeeping, changes)):
         return Footprint(flaw="bookkeeping_only", why=f"{only}, which every release touches")
     return Footprint(flaw="docs_only", why=f"{only}, and the unit is not about that")
 
 
-def _counts(change: Change, scope: Scope) -> bool:
+def _nothing_real(counting: Sequence[Change], files: Sequence[File]) -> Footprint:
+    """The flaw of a commit whose changes mean nothing, though the files could count."""
+    if any(file.is_version_alone for file in files):
+        why = f"in {_describe(counting)} only the project's version changed"
+        return Footprint(flaw="bookkeeping_only", why=f"{why}, as in every release")
+    if any(change.file.old_mode != change.file.new_mode for change in counting):
+        why = f"of {_describe(counting)} only the mode changed, and the unit is not about that"
+    elif any(change.is_move_alone for change in counting):
+        why = f"{_describe(counting)} only moved, and the unit is not about that"
+    else:
+        why = f"in {_describe(counting)} only comments, whitespace or order changed"
+    return Footprint(flaw="cosmetic_only", why=why)
+
+
+def _is_inside(bounds: Scope, file: File) -> bool:
+    """Whether a file is in the unit's paths, or was moved out of them as the unit asks."""
+    return bounds.covers(file.path) or bool(file.moved_from and bounds.covers(file.moved_from))
+
+
+def _is_ledger(change: Change) -> bool:
+    """Whether a file is about the work of units, and no work itself."""
+    return change.is_plan or file_kinds.is_ledger(change.path)
+
+
+def _is_bookkeeping(change: Change) -> bool:
+    return change.is_plan or file_kinds.kind(change.path) is Kind.BOOKKEEPING
+
+
+def _counts(change: Change, scope: Scope, title: str) -> bool:
     """Whether a file is of the kind that a unit is about; a declared path always is."""
+    if _is_ledger(change):
+        return scope.names(change.path)
     if scope.is_declared and scope.covers(change.path):
         return True
     kind = file_kinds.kind(change.path)
     if kind is Kind.DOCS:
         return scope.purpose is Purpose.DOCS
-    if kind is Kind.BOOKKEEPING or not change.is_text:
+    if kind is Kind.BOOKKEEPING:
         return False
-    return not change.path.lower().endswith(_LOCK_FILES)
+    if change.is_text and not file_kinds.is_lock_file(change.path):
+        return True
+    return _is_asked_for(change, title)
+
+
+def _is_asked_for(change: Change, title: str) -> bool:
+    """Whether the title asks for a submodule, a link, or another version of a dependency."""
+    from dos.verify.work.request import Request  # at use: most commits change code
+
+    request = Request(title)
+    if change.is_submodule:
+        return request.is_for_submodule
+    if not change.is_text:
+        return change.leads_somewhere and request.is_for_link(change.path)
+    changed = (*change.file.added, *change.file.removed)
+    return request.is_for_locked(changed, change.file.new or ())
+
+
+def _file_that_counts(change: Change, scope: Scope, title: str) -> File:
+    """The file of a change with what of it is work for the unit: lines, mode, place."""
+    file = change.file
+    if change.is_move_alone and _asks_for_move(title):
+        return structs.replace(file, old=None, moved_from=change.old_path)
+    if _is_mode_work(change, scope, title):
+        file = structs.replace(file, counts_mode=True)
+    ignored = _own_version(file, scope, title) | _lines_of_commas(file)
+    if not ignored:
+        return file
+    return structs.replace(file, ignored=ignored)
+
+
+def _asks_for_move(title: str) -> bool:
+    from dos.verify.work.request import Request
+
+    return Request(title).is_for_move
+
+
+def _is_mode_work(change: Change, scope: Scope, title: str) -> bool:
+    """Whether a file may be executed now, or not any more, and the unit asks for that."""
+    file = change.file
+    if not file.old_mode or not file.new_mode or file.old_mode == file.new_mode:
+        return False
+    if not change.is_text:
+        return False
+    from dos.verify.work.request import Request
+
+    if change.is_script and scope.names(change.path):
+        return True
+    return Request(title).is_for_mode(change.path)
+
+
+def _own_version(file: File, scope: Scope, title: str) -> frozenset[str]:
+    """The lines that state the project's own version, unless the unit is about that."""
+    changed = (*file.added, *file.removed)
+    if not any("version" in line.lower() or "__" in line for line in changed):
+        return frozenset()
+    from dos.verify.work import own_version, request
+
+    if scope.names(file.path) or (scope.title and request.Request(title).is_for_release):
+        return frozenset()
+    return own_version.own_version_lines(file.path, file.old or (), file.new or ())
+
+
+def _lines_of_commas(file: File) -> frozenset[str]:
+    """The lines of JSON that gained or lost a comma, because an entry below them came or went."""
+    if not file.path.lower().endswith((".json", ".jsonc", ".json5")):
+        return frozenset()
+    removed = {line.rstrip(",") for line in file.removed}
+    same = removed & {line.rstrip(",") for line in file.added}
+    return frozenset(same | {f"{line}," for line in same})
+
+
+def _is_only_moved(files: Sequence[File], title: str) -> bool:
+    """Whether lines went from some files to others, none came or went, and nobody asked for it."""
+    if len(files) < 2:
+        return False
+    added: Counter[str] = Counter()
+    removed: Counter[str] = Counter()
+    for file in files:
+        if file.counts_mode or file.moved_from:
+            return False
+        for line, count in file.added.items():
+            added[line.strip()] += count
+        for line, count in file.removed.items():
+            removed[line.strip()] += count
+    if added != removed:
+        return False
+    from dos.verify.work.request import Request
+
+    return not Request(title).may_be_about_places
+
+
+def _describe_paths(paths: Sequence[str]) -> str:
+    """Name the first path, and count the rest."""
+    first = printable_path(paths[0])
+    if len(paths) == 1:
+        return first
+    return f"{first} and {len(paths) - 1} more"
 
 
 def _describe(changes: Sequence[Change]) -> str:
-    """Name the first path, and count the rest."""
-    first = printable_path(changes[0].path)
-    if len(changes) == 1:
-        return first
-    return f"{first} and {len(changes) - 1} more"
+    """Name the first file, and count the rest."""
+    return _describe_paths([change.path for change in changes])

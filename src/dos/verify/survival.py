@@ -2,12 +2,14 @@
 
 Lines are compared, not commits: a revert, a deletion, a merge that kept the other side and a
 rewrite all show in what is left. Two kinds of work count: lines that were added and, where none
-were, lines that were removed.
+were, lines that were removed. A pin or a setting that was raised again is still there.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from functools import cached_property
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -23,19 +25,41 @@ class Survival(StrEnum):
     UNDONE = "undone"  # the files are as if the commit had never been
 
 
-class File(Struct, frozen=True, kw_only=True):
-    """The significant lines of a file before the commit, after it, and now; None: no file."""
+class Standing(NamedTuple):
+    """How many lost lines stand with a newer value, and whether a value was set back."""
+
+    raised: int = 0
+    is_set_back: bool = False
+
+
+class File(Struct, frozen=True, kw_only=True, dict=True):
+    """The significant lines of a file before the commit, after it, and now; None: no file.
+
+    A file that is no text has one line, made by `opaque_line`.
+    """
 
     path: str
     old: Sequence[str] | None
     new: Sequence[str] | None
     now: Sequence[str] | None
     now_path: str = ""  # where it is now, if it moved
+    moved_from: str = ""  # where it was before the commit, if moving it is the work
+    ignored: frozenset[str] = frozenset()  # lines that are no work, such as the project's version
+    # Modes as git prints them; they count only if the unit asks for another mode.
+    counts_mode: bool = False
+    old_mode: str = ""
+    new_mode: str = ""
+    now_mode: str = ""
 
     @property
     def is_change(self) -> bool:
-        """Whether the commit added or removed a line that counts."""
-        return bool(self.weights)
+        """Whether the commit added or removed a line that counts, or a mode that does."""
+        return self.total > 0
+
+    @property
+    def total(self) -> int:
+        """How much the commit's work on this file weighs, in lines."""
+        return self.weights.total() + self.counts_mode
 
     @property
     def weights(self) -> Counter[str]:
@@ -44,34 +68,93 @@ class File(Struct, frozen=True, kw_only=True):
 
     @property
     def kept(self) -> int:
+        """How much of the weight is still there: lines still added or removed, and the mode."""
+        kept = self._kept_lines + self.standing.raised
+        if self.counts_mode:
+            kept += self.now_mode == self.new_mode
+        return min(kept, self.total)
+
+    @cached_property
+    def standing(self) -> Standing:
+        """What became of pins and settings whose lines are not there any more."""
+        if not self.new or not self.now or self.now == self.new:
+            return Standing()
+        if self._is_opaque:
+            return Standing(raised=int(self._is_replaced))
+        added = self.added
+        if not added or self._kept_lines == added.total():
+            return Standing()
+        from dos.verify.work import pins  # at use: most work is still there as it was
+
+        lost = added - Counter(self.now)
+        return Standing(*pins.standing(self.path, self.old or (), self.new, self.now, lost))
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether the file is as it was before the commit, or its mode or a pin was set back."""
+        if (self.now is None) != (self.new is None):
+            return True
+        if self.counts_mode and self.now_mode == self.old_mode:
+            return True
+        if self.now is not None and self.now == self.old:
+            return True
+        return self.standing.is_set_back
+
+    @cached_property
+    def added(self) -> Counter[str]:
+        """The significant lines that the commit added."""
+        return self._significant(Counter(self.new or ()) - Counter(self.old or ()))
+
+    @cached_property
+    def removed(self) -> Counter[str]:
+        """The significant lines that the commit removed."""
+        return self._significant(Counter(self.old or ()) - Counter(self.new or ()))
+
+    @property
+    def is_version_alone(self) -> bool:
+        """Whether it changed, and nothing but the project's own version."""
+        return bool(self.ignored) and self.old != self.new and not self.is_change
+
+    @cached_property
+    def _kept_lines(self) -> int:
         """How many of the weighted lines are still added, or still removed."""
+        if self.now == self.new:
+            return self.weights.total()
         if (self.new is None) != (self.now is None):
             return 0  # the file is gone, or one that was deleted is back
         old = Counter(self.old or ())
         new = Counter(self.new or ())
         now = Counter(self.now or ())
-        if not self.added:
+        added = self.added
+        if not added:
             return sum(max(0, old[line] - max(new[line], now[line])) for line in self.removed)
         # A line whose indentation changed, into a class or out of it, is still there.
-        reindented = _still_added(_flat(self.added), _flat(old), _flat(new), _flat(now))
-        return max(_still_added(self.added, old, new, now), reindented)
+        reindented = _still_added(_flat(added), _flat(old), _flat(new), _flat(now))
+        return max(_still_added(added, old, new, now), reindented)
 
     @property
-    def is_undone(self) -> bool:
-        """Whether the file is as it was before the commit."""
-        if (self.now is None) != (self.new is None):
-            return True
-        return self.now is not None and self.now == self.old
+    def _is_opaque(self) -> bool:
+        """Whether the commit left a submodule, a link or a file that is no text."""
+        return self.new is not None and "".join(self.new[:1]).startswith(_OPAQUE)
 
     @property
-    def added(self) -> Counter[str]:
-        """The significant lines that the commit added."""
-        return _significant(Counter(self.new or ()) - Counter(self.old or ()))
+    def _is_replaced(self) -> bool:
+        """Whether a newer submodule, link or binary file is in its place, and not the old one."""
+        if not self.new or not self.now or self.now == self.old:
+            return False
+        return self.now[0].partition(" ")[0] == self.new[0].partition(" ")[0]
 
-    @property
-    def removed(self) -> Counter[str]:
-        """The significant lines that the commit removed."""
-        return _significant(Counter(self.old or ()) - Counter(self.new or ()))
+    def _significant(self, lines: Counter[str]) -> Counter[str]:
+        """The lines without those that are no work."""
+        significant = _significant(lines)
+        for line in self.ignored:
+            del significant[line]
+        return significant
+
+
+def opaque_line(kind: str, name: str) -> str:
+    """The only line of a submodule, a link or a file that is no text; `name` tells its content."""
+    return f"{_OPAQUE}{kind} {name}"
 
 
 class SurvivalVerdict(Struct, frozen=True, kw_only=True):
@@ -80,6 +163,7 @@ class SurvivalVerdict(Struct, frozen=True, kw_only=True):
     state: Survival
     kept: int
     total: int
+    raised: int = 0  # of the kept lines, those that were set to something newer since
     lost: str = ""  # a file of which nothing is left
 
 
@@ -91,17 +175,20 @@ def judge(files: Iterable[File]) -> SurvivalVerdict:
     """
     kept = 0
     total = 0
+    raised = 0
     lost = []
     for file in files:
         left = file.kept
         kept += left
-        total += file.weights.total()
+        total += file.total
+        raised += file.standing.raised
         if not left:
             lost.append(file)
     return SurvivalVerdict(
         state=_state(kept, total, lost),
         kept=kept,
         total=total,
+        raised=raised,
         lost=lost[0].path if lost else "",
     )
 
@@ -132,6 +219,7 @@ def _flat(lines: Counter[str]) -> Counter[str]:
     return flat
 
 
+_OPAQUE = "\0"  # begins the line of what is no text; no line of a text does
 # They are in every file: that one is still there proves nothing, and adding one does nothing.
 _COMMONPLACE = frozenset(
     (

@@ -4,6 +4,8 @@ A file is followed if it was renamed, and its lines are looked for in the files 
 commit touched: moving work to another place does not undo it.
 """
 
+import posixpath
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import structs
@@ -19,6 +21,7 @@ from dos.verify import content, file_kinds, footprint, survival
 from dos.verify.candidate import CandidateCommit
 from dos.verify.file_kinds import Kind
 from dos.verify.footprint import Change, Footprint, Purpose, Scope
+from dos.verify.io.declarations import Declarations
 from dos.verify.survival import File, Survival
 
 LARGEST_TEXT = 8_000_000  # bytes; a larger file counts by its hash, as a binary one does
@@ -29,10 +32,13 @@ LINK = 0o120000
 class FootprintReader:
     """Reads footprints and their survival at one tip."""
 
-    def __init__(self, git: Reader, objects: Objects, tip: Commit) -> None:
+    def __init__(
+        self, git: Reader, objects: Objects, tip: Commit, declarations: Declarations
+    ) -> None:
         self._git = git
         self._objects = objects
         self._tip = tip
+        self._declarations = declarations
 
     def inspect(
         self,
@@ -51,8 +57,12 @@ class FootprintReader:
         if parent:
             parent_tree = parent.tree
         file_changes = changes.tree_changes(self._objects, parent_tree, commit.tree)
-        changed = list(map(self._change, file_changes))
-        found = footprint.judge(changed, before, later)
+        changed = [self._change(change, commit.tree, before) for change in file_changes]
+        found = footprint.judge(changed, before, later, candidate.summary)
+        title = before.title or later.title or candidate.summary
+        is_whole = not found.flaw and parent and self._is_restored(commit, parent)
+        if is_whole and self._is_put_back(found, file_changes, title):
+            found = footprint.restored([file.path for file in found.files])
         stubs = self._only_stubs(file_changes, found, before)
         if stubs:
             found = footprint.only_stubs(stubs)
@@ -60,10 +70,26 @@ class FootprintReader:
         if found.flaw:
             return candidate
         history = LaterHistory(self._git, self._objects, commit.sha, self._tip)
-        candidate = self._with_survival(candidate, history)
+        candidate = self._with_survival(candidate, history, before)
         return structs.replace(
             candidate, looked_at=frozenset(history.paths), is_walked=history.is_walked
         )
+
+    def _is_put_back(self, found: Footprint, changed: Sequence[FileChange], title: str) -> bool:
+        """Whether every file that counts is new, and the unit does not ask for old work."""
+        counting = {file.path for file in found.files}
+        if any(change.status != "A" for change in changed if change.path in counting):
+            return False
+        from dos.verify.work.request import Request  # at use: it is rare that it comes to this
+
+        return not Request(title).is_for_restoring
+
+    def _is_restored(self, commit: Commit, parent: Commit) -> bool:
+        """Whether a commit put back exactly what its parent took out, and that was no revert."""
+        if not parent.parents or "This reverts commit" in parent.message:
+            return False
+        before = self._objects.commit(parent.parents[0])
+        return before is not None and before.tree == commit.tree
 
     def _only_stubs(
         self, file_changes: Sequence[FileChange], found: Footprint, scope: Scope
@@ -98,7 +124,9 @@ class FootprintReader:
             return None
         return content.decode(raw)
 
-    def _with_survival(self, candidate: CandidateCommit, history: LaterHistory) -> CandidateCommit:
+    def _with_survival(
+        self, candidate: CandidateCommit, history: LaterHistory, scope: Scope
+    ) -> CandidateCommit:
         """The candidate with what is left of its files, and who removed what is not."""
         deleted_by = ""
         files = []
@@ -107,6 +135,10 @@ class FootprintReader:
             files.append(current)
             deleted_by = deleted_by or by
         verdict = survival.judge(files)
+        if verdict.state is not Survival.LIVE:
+            again = survival.judge(self._second_look(file, history, scope) for file in files)
+            if again.kept > verdict.kept:
+                verdict = again
         candidate = structs.replace(candidate, survival=verdict)
         if verdict.state is Survival.LIVE:
             return candidate
@@ -116,21 +148,58 @@ class FootprintReader:
         undone_by = reverted_by or deleted_by or history.last_touching(verdict.lost)
         return structs.replace(candidate, is_reverted=bool(reverted_by), undone_by=undone_by)
 
-    def _change(self, change: FileChange) -> Change:
+    def _change(self, change: FileChange, tree: str, scope: Scope) -> Change:
         """A change of git with the significant lines of both sides."""
         old_path = change.old_path or change.path
         old, is_old_text = self._lines(old_path, change.old_blob, change.old_mode)
         new, is_new_text = self._lines(change.path, change.new_blob, change.new_mode)
+        is_link = change.new_mode == f"{LINK:06o}"
+        has_new_mode = bool(change.old_mode) and change.old_mode != change.new_mode
         return Change(
-            file=File(path=change.path, old=old, new=new, now=None),
+            file=File(
+                path=change.path,
+                old=old,
+                new=new,
+                now=None,
+                old_mode=change.old_mode,
+                new_mode=change.new_mode,
+            ),
+            old_path=change.old_path,
             is_text=is_old_text and is_new_text,
+            is_submodule=f"{SUBMODULE:06o}" in (change.old_mode, change.new_mode),
+            leads_somewhere=is_link and self._leads_somewhere(tree, change),
+            is_script=has_new_mode and self._is_script(change),
+            is_plan=self._is_plan(tree, change.path, scope),
         )
+
+    def _leads_somewhere(self, tree: str, change: FileChange) -> bool:
+        """Whether a symbolic link leads to something in the same tree."""
+        target = content.decode(self._objects.blob(change.new_blob) or b"")
+        if not target or target.startswith("/"):
+            return False
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(change.path), target))
+        return self._objects.entry_at(tree, path) is not None
+
+    def _is_script(self, change: FileChange) -> bool:
+        """Whether a file says by which program it is run."""
+        raw = self._objects.blob(change.new_blob) if change.new_blob else None
+        return raw is not None and raw.startswith(b"#!")
+
+    def _is_plan(self, tree: str, path: str, scope: Scope) -> bool:
+        """Whether a document that could count for a unit is one that declares units."""
+        if not file_kinds.is_docs(path):
+            return False
+        if scope.purpose is not Purpose.DOCS and not scope.is_declared:
+            return False  # it does not count anyway
+        return self._declarations.is_plan_document(tree, path)
 
     def _current(self, file: File, history: LaterHistory) -> tuple[File, str]:
         """The file as it is at the tip, also if it moved; and who deleted it, if it is gone."""
         path = file.path
         if file.new is not None and history.entry_at(path) is None:
             path, by = history.moved_to(path)
+            if file.moved_from and path == file.moved_from:
+                return file, history.last_touching(file.path)  # it is back where it was
             if not path or _is_archived(file.path, path):
                 by = by or history.last_touching(file.path)
                 return self._absorbed(file, by, history), by
@@ -138,23 +207,69 @@ class FootprintReader:
         now_path = ""
         if path != file.path:
             now_path = path
-        return structs.replace(file, now=lines, now_path=now_path), ""
+        entry = history.entry_at(path)
+        now_mode = f"{entry.mode:06o}" if entry else ""
+        return structs.replace(file, now=lines, now_path=now_path, now_mode=now_mode), ""
 
     def _absorbed(self, file: File, by: str, history: LaterHistory) -> File:
         """A deleted file as it is in another one, if the deleting commit moved its lines there."""
         if not by:
             return file
         kind = file_kinds.kind(file.path)
-        for path in history.touched_by(by)[:MOST_ABSORBING_FILES]:
-            if file_kinds.kind(path) is not kind:
+        for change in history.changed_by(by)[:MOST_ABSORBING_FILES]:
+            if file_kinds.kind(change.path) is not kind:
                 continue
-            lines = self._current_lines(path, history)
+            lines = self._current_lines(change.path, history)
             if not lines:
                 continue
-            moved = structs.replace(file, now=lines, now_path=path)
+            moved = structs.replace(file, now=lines, now_path=change.path)
             if moved.kept >= survival.ENOUGH * moved.weights.total():
                 return moved
         return file
+
+    def _second_look(self, file: File, history: LaterHistory, scope: Scope) -> File:
+        """A file of which too little is left, if it was made anew by a tool, or was split."""
+        if file.new is None or file.kept >= survival.ENOUGH * file.total:
+            return file
+        if scope.names(file.path) and self._is_generated_again(file, history):
+            return structs.replace(file, now=file.new)
+        return self._scattered(file, history)
+
+    def _scattered(self, file: File, history: LaterHistory) -> File:
+        """The file together with the lines that later commits moved from it to other files.
+
+        Only what those files gained counts: a line that they had before did not come from here.
+        """
+        kind = file_kinds.kind(file.path)
+        gained: dict[str, Counter[str]] = {}
+        for sha in history.touching(file.path):
+            for change in history.changed_by(sha)[:MOST_ABSORBING_FILES]:
+                is_other = change.path not in (file.path, file.now_path)
+                if is_other and file_kinds.kind(change.path) is kind:
+                    lines = self._gained_lines(change, history)
+                    gained[change.path] = gained.get(change.path, Counter()) | lines
+        union = Counter(file.now or ())
+        for lines in gained.values():
+            union += lines
+        if not union:
+            return file
+        return structs.replace(file, now=list(union.elements()))
+
+    def _gained_lines(self, change: FileChange, history: LaterHistory) -> Counter[str]:
+        """The lines that a file has at the tip and did not have before a commit."""
+        before, _ = self._lines(change.path, change.old_blob, change.old_mode)
+        now = self._current_lines(change.path, history)
+        return Counter(now or ()) - Counter(before or ())
+
+    def _is_generated_again(self, file: File, history: LaterHistory) -> bool:
+        """Whether a tool wrote the file, then and now: its lines are not those of an author."""
+        if not file.now or file.now == file.old:
+            return False
+        entry = history.entry_at(file.path)
+        if entry is None:
+            return False
+        text = self._text(entry.sha, f"{entry.mode:06o}")
+        return text is not None and file_kinds.is_generated(file.path, text)
 
     def _current_lines(self, path: str, history: LaterHistory) -> Sequence[str] | None:
         """The significant lines of a file at the tip; None if it is not there."""
@@ -169,15 +284,17 @@ class FootprintReader:
         if not blob:
             return None, True
         if mode == f"{SUBMODULE:06o}":
-            return [f"submodule {blob}"], False
+            return [survival.opaque_line("submodule", blob)], False
         raw = self._objects.blob(blob)
         if raw is None:
             raise GitFailed(
                 f"blob {blob} of {printable_path(path)} is missing from this repository",
                 hint=f"git -C {self._git.tree} fsck",
             )
-        if mode == f"{LINK:06o}" or len(raw) > LARGEST_TEXT or content.is_binary(raw):
-            return [f"content {blob}"], False
+        if mode == f"{LINK:06o}":
+            return [survival.opaque_line("link", blob)], False
+        if len(raw) > LARGEST_TEXT or content.is_binary(raw):
+            return [survival.opaque_line("content", blob)], False
         return content.significant_lines(path, content.decode(raw)), True
 
 

@@ -187,6 +187,13 @@ class Declarations:
             self._texts[sha] = text, text.casefold()
         return self._texts[sha]
 
+    def is_plan_document(self, tree: str, path: str) -> bool:
+        """Whether a file of a tree is a document that declares units."""
+        for document_path, sha in self.documents(tree):
+            if document_path == path:
+                return bool(self._document(path, sha).units)
+        return False
+
     def documents(self, tree: str) -> list[tuple[str, str]]:
         """Path and blob of each plan document. Most trees share one folder of them."""
         glob = self._folder(tree) + self._config.paths.plans_glob

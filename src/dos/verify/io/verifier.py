@@ -98,7 +98,7 @@ class Verifier:
         self.config = without_config.strict_config(self.judged_at.tree)
         self.declarations = Declarations(objects, self.workspace, self.config)
         self.stamp = self.config.stamp
-        self.footprints = FootprintReader(self.git, objects, self.judged_at)
+        self.footprints = FootprintReader(self.git, objects, self.judged_at, self.declarations)
         self.limits = tuple(_limits(world, objects, self.tip))
         on_disk = load(self.workspace.root, lenient=True)
         self.is_dirty = _is_dirty(on_disk, self.config)
