@@ -27,6 +27,7 @@ def answer(repository):
 # N.N stands for the version that is changed: by the unit, and once more since.
 PINS = {
     "requirements.txt": "rich\nrequests==N.N  # for the client\n",
+    "requirements/base.txt": "requests==N.N\n",
     "requirements-dev.txt": "requests>=N.N,<99 ; python_version > '3'\n",
     "pyproject.toml": '[project]\ndependencies = [\n    "requests>=N.N",\n    "rich",\n]\n',
     "poetry/pyproject.toml": '[tool.poetry.dependencies]\nrich = "*"\nrequests = "^N.N"\n',
@@ -70,6 +71,42 @@ def test_a_pin_that_was_raised_again_stands_and_one_that_was_lowered_does_not(
     assert answer(repository) is SHIPPED
     repository.commit("something else", {"src/other.py": "other = 1\n"})
     repository.commit("again", pin(path, since))
+    assert answer(repository) is expected
+
+
+LISTED = '[project]\ndependencies = ["a>=@", "b>=1"]\n'
+TABLE = '[dependencies]\nserde = {{ version = "{}", features = ["derive"] }}\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "set_to", "since", "expected"),
+    [
+        ("requirements.txt", "a==1\n", "a==2\n", "a[b]==2.1 ; python_version > '3'\n", SHIPPED),
+        ("requirements.txt", "a==1\n", "a==2\n", "a[b]==1 ; python_version > '3'\n", UNDONE),
+        ("requirements.txt", "b\n", "b\na\n", "b\na==1.0\n", SHIPPED),
+        ("requirements.txt", "a==1\n", "a==2\n", "a\n", UNDONE),
+        ("requirements.txt", "a==1\n", "a==2\n", "ab==3\n", UNPROVEN),
+        ("Dockerfile", "FROM a:1\n", "FROM a:2 AS b\n", "FROM a:3\n", SHIPPED),
+        ("Dockerfile", "FROM a:1\n", "FROM a:2 AS b\n", "FROM c:3\n", UNPROVEN),
+        ("Cargo.toml", "[dependencies]\n", '[dependencies]\nserde = "1"\n', TABLE.format("2"),
+         SHIPPED),
+        ("Cargo.toml", "[dependencies]\n", '[dependencies]\nserde = "1"\n', TABLE.format("0.9"),
+         UNDONE),
+        ("pyproject.toml", LISTED.replace("@", "1"), LISTED.replace("@", "2"),
+         LISTED.replace("@", "3").replace("]\n[", '"c"]\n['), SHIPPED),
+        ("pyproject.toml", LISTED.replace("@", "1"), LISTED.replace("@", "2"),
+         LISTED.replace("@", "1").replace("b>=1", "b>=9"), UNDONE),
+        ("ci.yml", "os: [a]\n", "os: [a, b]\n", "os: [a, b, c]\n", SHIPPED),
+        ("ci.yml", "os: [a]\n", "os: [a, b]\n", "os: [a, c]\n", UNDONE),
+    ],
+)  # fmt: skip
+def test_a_pin_is_told_by_what_it_pins_however_the_line_is_written(
+    repository, path, old, set_to, since, expected
+):
+    repository.commit("begin", {path: old})
+    repository.commit("AUTH1: raise it", {path: set_to})
+    assert answer(repository) is SHIPPED
+    repository.commit("again", {path: since})
     assert answer(repository) is expected
 
 

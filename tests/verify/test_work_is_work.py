@@ -323,6 +323,7 @@ def test_a_mode_that_was_asked_for_is_work_as_long_as_it_stays(repository, title
         ("Serve 700 users", ""),
         ("log in", "src/**"),
         ("log in", "src/login.py"),
+        ("log in", "src/login.p?"),
     ],
 )
 def test_a_mode_that_nobody_asked_for_is_no_work(repository, title, paths):
@@ -330,6 +331,14 @@ def test_a_mode_that_nobody_asked_for_is_no_work(repository, title, paths):
     declare(repository, title, paths)
     change_mode(repository, "src/login.py", 0o755, "AUTH1: make it executable")
     check(repository, UNPROVEN, "cosmetic_only")
+
+
+@pytest.mark.parametrize("path", ["bin/login", "tools/login.bash", "login.zsh"])
+def test_the_mode_of_a_declared_script_is_work(repository, path):
+    repository.commit("begin", {path: "echo hello\n"})
+    declare(repository, "log in", path)
+    change_mode(repository, path, 0o755, "AUTH1: log in")
+    check(repository, SHIPPED)
 
 
 @pytest.mark.parametrize(

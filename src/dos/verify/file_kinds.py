@@ -46,7 +46,8 @@ _PROSE = words(
 )
 _PROSE_FIRST = re.compile(r"(?:readme|licen[sc]e|copying|notice|contributing|changelog)[-_.]")
 _BUILT_FROM_TEXT = re.compile(
-    r"(?:cmakelists|(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?)\.txt"
+    r"(?:cmakelists|runtime|robots|(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?)\.txt"
+    r"|(?:.*/)?(?:requirements|constraints)/[^/]+\.txt"
 )
 _BUILD_FILES = ("makefile.", "dockerfile.")  # the like of Dockerfile.dev
 _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__)/")
@@ -140,7 +141,7 @@ def is_config(path: str) -> bool:
     name = _basename(path)
     if "." not in name or is_ci(path):
         return False
-    return _suffix(name) in _CONFIG or _BUILT_FROM_TEXT.fullmatch(name) is not None
+    return _suffix(name) in _CONFIG or _is_built_from_text(path)
 
 
 def is_docs(path: str) -> bool:
@@ -150,7 +151,7 @@ def is_docs(path: str) -> bool:
         return _is_prose(name)
     suffix = _suffix(name)
     is_text = suffix in _DOCS or (_is_prose(name) and suffix not in _SOURCE | _CONFIG)
-    return is_text and not _BUILT_FROM_TEXT.fullmatch(name)
+    return is_text and not _is_built_from_text(path)
 
 
 def is_bookkeeping(path: str) -> bool:
@@ -171,11 +172,25 @@ def is_lock_file(path: str) -> bool:
     return path.lower().endswith(_LOCK_FILES)
 
 
+def is_script_name(path: str) -> bool:
+    """Whether a file is run by its name: a program without a suffix, or a script of a shell."""
+    name = _basename(path)
+    if "." not in name:
+        return not _is_prose(name)
+    return _suffix(name) in SHELL
+
+
 def is_generated(path: str, text: str) -> bool:
     """Whether a tool wrote the file, by its name or by what is written at its top."""
     if is_lock_file(path) or re.fullmatch(_GENERATED_NAME, _basename(path)):
         return True
     return re.search(_GENERATED_MARK, text[:_TOP]) is not None
+
+
+def _is_built_from_text(path: str) -> bool:
+    """Whether it is a text file that a tool reads: `requirements.txt`, `requirements/dev.txt`."""
+    lowered = path.lower()
+    return any(map(_BUILT_FROM_TEXT.fullmatch, (lowered, _basename(lowered))))
 
 
 def _is_prose(name: str) -> bool:

@@ -74,7 +74,7 @@ class Change(Struct, frozen=True, kw_only=True):
     is_text: bool = True
     is_submodule: bool = False
     leads_somewhere: bool = False  # a symbolic link to something in the same tree
-    is_script: bool = False  # it can be run by its name: `#!` begins it
+    is_script: bool = False  # it is meant to be run by its name
     is_plan: bool = False  # a plan document of the workspace
 
     @property

@@ -181,7 +181,9 @@ class FootprintReader:
         return self._objects.entry_at(tree, path) is not None
 
     def _is_script(self, change: FileChange) -> bool:
-        """Whether a file says by which program it is run."""
+        """Whether a file is meant to be run by its name: it says so, or its own name does."""
+        if file_kinds.is_script_name(change.path):
+            return True
         raw = self._objects.blob(change.new_blob) if change.new_blob else None
         return raw is not None and raw.startswith(b"#!")
 

@@ -54,6 +54,11 @@ _ABOUT_VERSIONS = re.compile(
     r"version|depend|requir|image|uses|tag|rev|package|python|node|ruby|java|sdk|release|plugin",
     re.IGNORECASE,
 )
+_LIST = re.compile(r"""((?:- )?["']?[\w./-]+["']?\s?[=:]\s?)\[([^\[\]{}]*)\],?""")
+_TABLE = re.compile(r"""^(["']?[\w.-]+["']?)=\{[^{}]*?\bversion="([^"]*)"[^{}]*\}$""")
+_IS_REQUIREMENT = re.compile(r"""["']?[A-Za-z][\w.-]*(?:\[[\w,\s-]*\])?\s?[<>=~!]=""")
+_EXTRAS = re.compile(r"\[[\w,\s-]*\]")
+_STAGE = re.compile(r"(?i)\sas\s[\w.-]+$")  # the name of a stage: `FROM python:3.12 AS build`
 MOST_ALIKE = 20  # lines of one key; with more of them no line can be told from another
 _OFF = frozenset(("false", "off", "no", "none", "null", "nil", "0", "disabled", "never", "~"))
 
@@ -63,7 +68,8 @@ class _Pin(NamedTuple):
 
     key: str
     values: tuple[str, ...]
-    is_setting: bool  # its value is no version: any other value is as good
+    is_setting: bool = False  # its value is no version: any other value is as good
+    is_list: bool = False  # its values are items of a list, which may grow
 
 
 def standing(path: str, old: Lines, new: Lines, now: Lines, lost: Counter[str]) -> tuple[int, bool]:
@@ -100,6 +106,8 @@ def standing(path: str, old: Lines, new: Lines, now: Lines, lost: Counter[str]) 
 
 def _is_newer(pin: _Pin, was: Sequence[_Pin], other: _Pin) -> bool:
     """Whether a pin has gone on from what a commit set it to, and not back."""
+    if pin.is_list:
+        return other.is_list and _holds_items(pin, was, other)
     if any(other.values == old.values for old in was):
         return False
     if pin.is_setting:
@@ -118,6 +126,27 @@ def _is_newer(pin: _Pin, was: Sequence[_Pin], other: _Pin) -> bool:
         elif now < set_to:
             return False
     return True
+
+
+def _holds_items(pin: _Pin, was: Sequence[_Pin], other: _Pin) -> bool:
+    """Whether each item that a commit added to a list is in it now, or a newer one is."""
+    before: list[_Pin] = []
+    for old in was:
+        before += map(_item_pin, old.values)
+    now = list(map(_item_pin, other.values))
+    for item in map(_item_pin, pin.values):
+        if item in now or item in before:
+            continue
+        older = [old for old in before if old.key == item.key]
+        newer = [each for each in now if each.key == item.key and _is_newer(item, older, each)]
+        if not item.values or not newer:
+            return False
+    return True
+
+
+def _item_pin(item: str) -> _Pin:
+    """An item of a list as a pin."""
+    return _masked("", _requirement(item))
 
 
 def _lowered_from(was: Sequence[_Pin], place: int, set_to: versions.Order) -> versions.Order | None:
@@ -162,9 +191,15 @@ def _constant(line: str) -> _Pin | None:
 def _pin(form: str, heading: str, line: str) -> _Pin | None:
     """What a line of data pins or sets; None if neither."""
     if form == "text":
-        return _masked("", line.partition(" #")[0].partition(" //")[0].rstrip())
+        return _masked("", _requirement(line.partition(" #")[0].partition(" //")[0]))
     if form == "program":
         return _pin_in_program(line)
+    items = _LIST.fullmatch(line)
+    if items:
+        listed = tuple(item.strip(" \"'") for item in items[2].split(",") if item.strip())
+        return _Pin(f"{heading}\n{items[1]}", listed, is_list=True)
+    if form == "toml":
+        line = _TABLE.sub(r'\1="\2"', _requirement(line))
     masked = _masked(heading, line.rstrip(","))
     is_number = _NUMBER.fullmatch(line) and not _ABOUT_VERSIONS.search(masked.key)
     if masked.values and not is_number:
@@ -175,8 +210,16 @@ def _pin(form: str, heading: str, line: str) -> _Pin | None:
     return _Pin(f"{heading}\n{setting[1]}", (setting[2],), is_setting=True)
 
 
+def _requirement(line: str) -> str:
+    """A requirement without its extras and its markers, which are not what is pinned."""
+    if _IS_REQUIREMENT.match(line) is None:
+        return line
+    return _EXTRAS.sub("", line.partition(";")[0]).strip(" \"',")
+
+
 def _pin_in_program(line: str) -> _Pin | None:
     """The pin of a manifest that is a program; None for what it does besides."""
+    line = _STAGE.sub("", line)
     masked, values = versions.mask(line)
     if not values:
         return None
@@ -188,7 +231,7 @@ def _pin_in_program(line: str) -> _Pin | None:
 def _masked(heading: str, line: str) -> _Pin:
     """A line without its versions; one that has none may get one later."""
     key, values = versions.mask(line)
-    return _Pin(f"{heading}\n{key.replace(versions.MASK, '')}", values, is_setting=False)
+    return _Pin(f"{heading}\n{key.replace(versions.MASK, '')}", values)
 
 
 @lru_cache(maxsize=4096)
