@@ -93,7 +93,7 @@ TABLE = '[dependencies]\nserde = {{ version = "{}", features = ["derive"] }}\n'
         ("Cargo.toml", "[dependencies]\n", '[dependencies]\nserde = "1"\n', TABLE.format("0.9"),
          UNDONE),
         ("pyproject.toml", LISTED.replace("@", "1"), LISTED.replace("@", "2"),
-         LISTED.replace("@", "3").replace("]\n[", '"c"]\n['), SHIPPED),
+         LISTED.replace("@", "3").replace('"b>=1"', '"b>=1", "c"'), SHIPPED),
         ("pyproject.toml", LISTED.replace("@", "1"), LISTED.replace("@", "2"),
          LISTED.replace("@", "1").replace("b>=1", "b>=9"), UNDONE),
         ("ci.yml", "os: [a]\n", "os: [a, b]\n", "os: [a, b, c]\n", SHIPPED),

@@ -83,6 +83,12 @@ class Change(Struct, frozen=True, kw_only=True):
         return self.file.path
 
     @property
+    def has_new_mode(self) -> bool:
+        """Whether the file was there before with another mode."""
+        modes = {self.file.old_mode, self.file.new_mode}
+        return len(modes) == 2 and "" not in modes
+
+    @property
     def is_move_alone(self) -> bool:
         """Whether the file is in another place and says the same as before."""
         return bool(self.old_path) and self.file.old == self.file.new
@@ -166,7 +172,7 @@ def _nothing_real(counting: Sequence[Change], files: Sequence[File]) -> Footprin
     if any(file.is_version_alone for file in files):
         why = f"in {_describe(counting)} only the project's version changed"
         return Footprint(flaw="bookkeeping_only", why=f"{why}, as in every release")
-    if any(change.file.old_mode != change.file.new_mode for change in counting):
+    if any(change.has_new_mode for change in counting):
         why = f"of {_describe(counting)} only the mode changed, and the unit is not about that"
     elif any(change.is_move_alone for change in counting):
         why = f"{_describe(counting)} only moved, and the unit is not about that"
@@ -239,10 +245,7 @@ def _asks_for_move(title: str) -> bool:
 
 def _is_mode_work(change: Change, scope: Scope, title: str) -> bool:
     """Whether a file may be executed now, or not any more, and the unit asks for that."""
-    file = change.file
-    if not file.old_mode or not file.new_mode or file.old_mode == file.new_mode:
-        return False
-    if not change.is_text:
+    if not change.has_new_mode or not change.is_text:
         return False
     from dos.verify.work.request import Request
 
