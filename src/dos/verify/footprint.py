@@ -119,12 +119,12 @@ def judge(
     """Decide which changes count for a unit.
 
     `scope` was declared before the commit. `later` is what the unit declares now; it sets the
-    bounds only where nothing was declared before, because an agent may have written it. For the
-    same reason `subject`, the commit's own, says what the unit asks for only if no plan does.
+    bounds only where nothing was declared before, because an agent may have written it. `subject`
+    is the commit's own.
     """
     if not changes:
         return Footprint(flaw="empty", why="the commit is empty")
-    title = scope.title or later.title or subject
+    title = request_title(scope, later, subject)
     counting = [change for change in changes if _counts(change, scope, title)]
     if not counting:
         return _nothing_counts(changes)
@@ -144,6 +144,11 @@ def judge(
         why = f"it changed {printable_path(real[0].path)}, outside the unit's paths {expected}"
         return Footprint(files=tuple(real), out_of_scope=True, why=why)
     return Footprint(files=tuple(inside))
+
+
+def request_title(scope: Scope, later: Scope, subject: str) -> str:
+    """The text that says what a unit asks for: the commit's own subject only if no plan does."""
+    return scope.title or later.title or subject
 
 
 def only_stubs(names: str) -> Footprint:

@@ -59,7 +59,7 @@ class FootprintReader:
         file_changes = changes.tree_changes(self._objects, parent_tree, commit.tree)
         changed = [self._change(change, commit.tree, before) for change in file_changes]
         found = footprint.judge(changed, before, later, candidate.summary)
-        title = before.title or later.title or candidate.summary
+        title = footprint.request_title(before, later, candidate.summary)
         is_whole = not found.flaw and parent and self._is_restored(commit, parent)
         if is_whole and self._is_put_back(found, file_changes, title):
             found = footprint.restored([file.path for file in found.files])
