@@ -10,6 +10,7 @@ LONGEST_SLUG = 120  # file systems take at most 255 bytes, and callers add to it
 LONGEST_PATH = 300  # in an error line
 MOST_LISTED = 12
 MOST_LINES = 20
+_ASCII_LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 # Control characters, lone surrogates, and line and paragraph separators.
 _UNSAFE = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -45,6 +46,14 @@ def validated_name(text: str, what: str, *, longest: int = LONGEST_NAME) -> str:
 def comparison_key(name: str) -> str:
     """Return the form in which two names are compared: without case, in one Unicode form."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
+def ascii_lower(text: str) -> str:
+    """Return the text with A to Z in lower case, and every other letter as it is.
+
+    Unicode folds `ſ` to `s` and the Kelvin sign to `k`; a name with them is another name.
+    """
+    return text.translate(_ASCII_LOWER)
 
 
 def slug(name: str) -> str:

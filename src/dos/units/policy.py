@@ -22,6 +22,7 @@ from dos.fields import (
     check_not_blank,
     check_text,
 )
+from dos.text import ascii_lower
 from dos.units.unit import TESTS_MAY_CHANGE, Unit
 
 Words = tuple[str, ...]
@@ -172,9 +173,9 @@ class DeclaredUnit(Table, frozen=True, kw_only=True):
 
 def settings_of(declared: Mapping[str, DeclaredUnit], keys: Iterable[str]) -> DeclaredUnit | None:
     """Return what [units] has under the first of the keys, whatever their case; None: nothing."""
-    by_key = {key.casefold(): settings for key, settings in declared.items()}
+    by_key = {ascii_lower(key): settings for key, settings in declared.items()}
     for key in keys:
-        settings = by_key.get(key.casefold())
+        settings = by_key.get(ascii_lower(key))
         if settings is not None:
             return settings
     return None

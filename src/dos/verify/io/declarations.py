@@ -15,7 +15,7 @@ from dos.config.load import parse
 from dos.config.schema import Config
 from dos.errors import RegionInvalid
 from dos.git.objects import Objects
-from dos.text import comparison_key
+from dos.text import ascii_lower
 from dos.units.markdown import document, fields
 from dos.units.markdown.document import Document
 from dos.units.policy import DeclaredUnit, Grammar, settings_of
@@ -51,8 +51,8 @@ class Declarations:
 
     def declares(self, tree: str, name: UnitName) -> bool:
         """Whether [units] of a tree's dos.toml or one of its plan documents has the unit."""
-        configured = set(map(str.casefold, self.config(tree).units))
-        if not configured.isdisjoint(map(str.casefold, _config_keys(name))):
+        configured = set(map(ascii_lower, self.config(tree).units))
+        if not configured.isdisjoint(map(ascii_lower, _config_keys(name))):
             return True
         return next(self._declaring_units(tree, name), None) is not None
 
@@ -64,7 +64,7 @@ class Declarations:
         """
         asked = f"{name.plan}/{name.phase}"
         for unit in self._declaring_units(tree, name):
-            if comparison_key(unit.name) == comparison_key(asked):
+            if ascii_lower(unit.name) == ascii_lower(asked):
                 return unit.name
         return asked
 
@@ -153,7 +153,7 @@ class Declarations:
 
     def _declaring_units(self, tree: str, name: UnitName) -> Iterator[Unit]:
         """The unit in each document that declares it, in their order."""
-        spellings = dict.fromkeys(map(str.casefold, name.spellings))
+        spellings = dict.fromkeys(map(ascii_lower, name.spellings))
         for path, sha in self.documents(tree):
             _, folded_text = self._text(sha)
             if not any(spelling in folded_text for spelling in spellings):
@@ -171,7 +171,7 @@ class Declarations:
         if sha not in self._ids:
             self._ids[sha] = {}
             for place, unit in enumerate(self._document(path, sha).units):
-                self._ids[sha].setdefault(unit.id.casefold(), []).append((place, unit))
+                self._ids[sha].setdefault(ascii_lower(unit.id), []).append((place, unit))
         return self._ids[sha]
 
     def _document(self, path: str, sha: str) -> Document:
@@ -184,7 +184,7 @@ class Declarations:
         """A blob's text as written, and with case folded."""
         if sha not in self._texts:
             text = content.decode((self._objects.blob(sha) or b"")[:LARGEST_DOCUMENT])
-            self._texts[sha] = text, text.casefold()
+            self._texts[sha] = text, ascii_lower(text)
         return self._texts[sha]
 
     def is_plan_document(self, tree: str, path: str) -> bool:

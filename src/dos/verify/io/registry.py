@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from dos.text import ascii_lower
 from dos.unknown import Unknown
 
 DEEPEST = 20  # levels of YAML; a registry is flat
@@ -52,7 +53,7 @@ def is_soaking(text: str, plan: str, phase: str) -> bool | Unknown:
     for row in rows:
         if _text(row.get("status")).lower() != "in_progress":
             continue
-        if _text(row.get("plan")).lower() != plan.lower():
+        if ascii_lower(_text(row.get("plan"))) != ascii_lower(plan):
             continue
         name = _text(row.get("id"))
         begin = name.partition("-")[0]
@@ -107,4 +108,4 @@ def _text(value: Any) -> str:
 
 def _plain(text: str) -> str:
     """Letters and digits alone, in lower case, so that spellings compare equal."""
-    return _NOISE.sub("", text).lower()
+    return ascii_lower(_NOISE.sub("", text))
