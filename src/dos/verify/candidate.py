@@ -108,10 +108,7 @@ def assess(commit: CandidateCommit) -> Candidate:
         reasons.append("it is not merged there")
     if commit.naming.negated:
         against.append(Contradiction.NEGATED_SUBJECT)
-        reasons.append(
-            f"its message says that it is not done: {commit.naming.negated!r}"
-            " stands beside the name"
-        )
+        reasons.append(f"its message says that it is not done: {commit.naming.negated!r}")
     if commit.unreadable:
         reasons.append(commit.unreadable)
     elif commit.footprint.flaw:

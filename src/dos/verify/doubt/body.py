@@ -1,0 +1,124 @@
+"""What the body of a commit message admits about the work.
+
+Honest bodies describe the fault that a commit repairs, in any tense: `The parser does not work with
+tabs`. Therefore only a short sentence counts that says of the work, and of now, that it fails:
+`It does not work yet.`, `But the tests fail.`, `I could not get it to work.` Quotations, code,
+lists and trailers are not read.
+"""
+
+import re
+from collections.abc import Iterator
+
+from dos.verify.doubt.phrase_list import Phrases
+
+MOST_LINES = 20  # of a body that are read
+_LONGEST = 200  # characters of a sentence; a longer one explains something
+_LONGEST_LINE = 1000
+_SKIPPED = re.compile(r"\s*>|[ ]{4}|\t|\s*[*+\-•]\s|\s*\d+[.)]\s|[A-Za-z][A-Za-z\-]{0,40}: ")
+_FENCE = ("```", "~~~")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
+_CONTRAST = re.compile(r"(?:^|[,;] |\s)(?=(?:but|though|although|however)\b)")
+# A sentence about the fault that was there before, a condition, a reason, or something else.
+_ABOUT_ELSE = Phrases(
+    r"""
+    \b(?:before|previously|formerly|until|till|used to|earlier|prior|was|were|had|no longer)\b
+    \b(?:if|when|whenever|because|since|so that|which|whose|who|unless|while|once|otherwise)\b
+    \bwithout (?:this|it|that)\b
+    \b(?:fix(?:es|ed|ing)?|instead|would|should|upstream|users?|master|main)\b
+    \bon (?:old|older|windows|mac)\b
+    """
+)
+_ADMISSION = Phrases(
+    r"<lead>(<admission>)<now>",
+    {
+        "lead": "(?:(?:but|and|sadly|unfortunately|however|though|also|so far|for now),? )*",
+        "now": "(?:,? (?:yet|still|for now|so far|at the moment|right now|today|though|either))*",
+        "admission": "<checks fail>|<not yet>|<state>|<I could not>|<later>|<half>",
+        "checks fail": (
+            "<checks> (?:is |are )?<how>(?:fail(?:s|ing)?|red|broken|crash(?:es)?)"
+            "|<checks> (?:does|do)(?: not|n't) <how>(?:pass|run|compile)"
+            "|nothing (?:works|compiles|passes|is done)"
+        ),
+        "checks": (
+            "(?:(?:the|all|some|many|most|a few|two|three|\\d+|its|our|new|unit) )*"
+            "(?:tests?|test suite|suite|ci|build|checks?|pipeline|lint)"
+        ),
+        "how": "(?:(?:still|currently|all|now|only|just|mostly|completely) )*",
+        "not yet": (
+            "(?:<what> )?(?:does|do|is|are)(?: not|n't) <how>(?:\\w+ )?<works>,? (?:yet|for now)"
+            "|<this> (?:does|is)(?: not|n't) <how><works>"
+            "|not (?:yet )?<works>"
+        ),
+        "what": "it|this|that|(?:the|this|my|our)(?: [\\w\\-]+){1,3}|[\\w\\-]+",
+        "this": "it|this|that|this (?:commit|change|patch|part)",
+        "works": (
+            "works?|compile|build|pass|run|working|done|finished|completed?|implemented|ready"
+            "|tested|there"
+        ),
+        "state": (
+            "<this> is <how><bad>|(?:<what> )?(?:is |are )?still <how>(?:<bad>|fails?)"
+            "|(?:this is )?(?:wip|work in progress|not done|unfinished|untested|stub only)"
+        ),
+        "bad": (
+            "broken|failing|red|incomplete|unfinished|half[ -]done|untested|missing"
+            "|(?:only )?(?:a )?(?:wip|work in progress|stub|placeholder|stopgap|(?:first )?draft)"
+            "|(?:only )?half of it"
+        ),
+        "I could not": (
+            "(?:i |we )?<failed to> (?:get|make|manage)<words>"
+            "|(?:i |we )<failed to> <finish><words>"
+            "|(?:could not|couldn't|did not|didn't) (?:finish|complete|solve|figure)<words>"
+            "|(?:(?:i|we|i have|we have|i've) )?(?:gave|given) up<words>"
+        ),
+        "failed to": (
+            "(?:could not|couldn't|can not|cannot|can't|did not|didn't|have not|haven't|never)"
+        ),
+        "finish": "(?:finish|figure|complete|solve|implement|test)(?:e?d)?",
+        "words": "(?: [\\w\\-']+){0,8}",
+        "later": (
+            "(?:(?:i|we|i'll|we'll|will|to) )*(?:finish|complete|continue|do)<it> <tomorrow>"
+            "|(?:the )?(?:rest|remainder|tests?|second half|other half)(?: will)? <follow>"
+            "|(?:(?:it|this) )?(?:still )?needs (?:more |some |a lot of )?work"
+        ),
+        "it": "(?: it| this| that| the rest)?",
+        "tomorrow": "(?:tomorrow|later|next (?:week|time)|soon)",
+        "follow": "(?:follows?|to follow|comes?|is missing|is todo)?(?: ?<tomorrow>)?",
+        "half": (
+            "only (?:the )?(?:first )?half(?: of it)?(?: (?:is|works)(?: \\w+)?)?"
+            "|half of it(?: is)? (?:missing|done|works|broken)"
+        ),
+    },
+)
+
+
+def admission(body: str) -> str:
+    """The words, in lower case, by which a body says that the work is not done; "" for none."""
+    for sentence in _sentences(body):
+        if len(sentence) > _LONGEST or _ABOUT_ELSE.search(sentence):
+            continue
+        for part in _CONTRAST.split(sentence):
+            if match := _ADMISSION.fullmatch(part.strip(" ,;.!")):
+                return match[1]
+    return ""
+
+
+def _sentences(body: str) -> Iterator[str]:
+    """The sentences of the prose in the first lines of a body, in lower case."""
+    for paragraph in _paragraphs(body):
+        for sentence in _SENTENCE.split(paragraph):
+            yield " ".join(sentence.split()).rstrip(".!;").lower().replace("’", "'")
+
+
+def _paragraphs(body: str) -> Iterator[str]:
+    """The paragraphs without quotations, code, lists and trailers, each as one line."""
+    lines: list[str] = []
+    is_code = False
+    for line in [*body.split("\n", MOST_LINES)[:MOST_LINES], ""]:
+        if line.lstrip().startswith(_FENCE):
+            is_code = not is_code
+        if is_code or _SKIPPED.match(line) or not line.strip(" `~"):
+            if lines:
+                yield " ".join(lines)
+            lines = []
+        else:
+            lines.append(line[:_LONGEST_LINE])

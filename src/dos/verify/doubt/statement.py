@@ -1,0 +1,194 @@
+"""The grammar by which a subject says that its work is not done.
+
+No word decides alone: `remove stale tokens` and `blocked users cannot log in` say what was done.
+What counts is of what a word is said.
+
+- A status stands alone, as a tag or as a whole clause: `WIP:`, `(todo)`, `AUTH1: blocked`.
+- An opening says what kind of work it is: `first draft of`, `try to`, `revert login`, `half of it`.
+- A predicate says of the work that it fails: `does not compile`, `tests are red`, `still failing`.
+- A remainder says what is left: `except the hard part`, `needs work`, `will finish tomorrow`.
+- A count says how much there is: `(1/3)`, `part 1`, `60 % done`.
+
+An imperative with an object is none of these, nor is a condition: `give up after 3 retries` is
+what a program does. All patterns are bounded, because agents write the subjects.
+"""
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from dos.verify.doubt.phrase_list import Phrases
+from dos.verify.doubt.phrases import (
+    CAUSED,
+    CONDITION,
+    OPENING,
+    ORDER,
+    PAST,
+    PREDICATE,
+    REMAINDER,
+    STATUS,
+    SUBORDINATE,
+    TAG,
+)
+
+LONGEST = 4096  # characters that are read
+_LONGEST_BESIDE = 80
+
+# Before the name, as its folder: `wip/AUTH1`.
+_FOLDER = re.compile(
+    r"(?:wip|todo|draft|plan|revert|undo|blocked|partial|skip|broken|stub|spike)(?=/)"
+)
+# Directly before the name: `all but not AUTH1`, `everything except AUTH1`.
+_BESIDE = Phrases(
+    r"""
+    \b(?:not|no|without|except|excluding|minus|unlike|instead of|wip|todo|draft|pending)<mark>
+    \b(?:plan|start(?:ed)?|blocked|blocked by|partial|unfinished|towards?)<mark>
+    \b(?:revert(?:ed|s)?|undo|skip(?:ped)?|remove[ds]?)<mark>
+    \b(?:part of|parts of|half of|most of|follow-?ups? (?:to|for|of))<mark>
+    \b(?:prepar(?:e|es|ing|ation)s?|groundwork|scaffolding|stubs?|skeleton) (?:for|of)<mark>
+    """,
+    {"mark": r"(?=[\s:\[\-]*$)"},
+)
+# A keyword of a tracker after the name: `AUTH-1 #in-progress`.
+_SMART = re.compile(r"#(?:in-?progress|start(?:-progress)?|wip|todo|re-?open|blocked|in-?review)\b")
+# How much there is.
+_COUNTS = (
+    re.compile(r"\b(?:part|step|stage|patch|commit|pt\.?) ?(\d{1,4}) ?(?:of|/) ?(\d{1,4})\b"),
+    re.compile(r"[(\[](?:\w+ )?(\d{1,4}) ?(?:/|of) ?(\d{1,4})[)\]]"),
+    re.compile(r"^[\s:]*(\d{1,4}) ?(?:/|of) ?(\d{1,4})(?=\s*(?:[:,\-–—]|$))"),
+    re.compile(r"(?<![\w/.])(?<!\bby )(?<!\bto )(?<!\bat )(\d{1,4})/(\d{1,4})[\s.)\]]*$"),
+    re.compile(r"\b(\d{1,4})/(\d{1,4}) (?:done|finished|completed?|there)\b"),
+)
+_PART = re.compile(
+    r"(?:^|[,;:(\[\-–—] ?)(?:part|pt\.?) (?:\d{1,4}|one|two|three|i{1,3}|iv)\b(?! ?(?:of|/) ?\d)"
+    r"(?!.{0,20}\b(?:final|last)\b)"
+)
+_PERCENT = Phrases(
+    r"""
+    [(\[] ?\d{1,2} ?%[ \w]{0,20}[)\]]
+    \b\d{1,2} ?%(?= (?:done|completed?|finished|there|of the way))
+    [,\-–—] \d{1,2} ?%$
+    """
+)
+_QUOTED = re.compile(r"`[^`]{0,200}`|\"[^\"]{0,200}\"|(?<!\w)'[^']{0,200}'(?!\w)|“[^”]{0,200}”")
+_PREFIX = re.compile(r"(?P<type>[\w.\-]{1,30})(?:\([^()]{0,60}\))?!?:\s+")
+_SEPARATOR = re.compile(
+    r"(?P<mark>[,;:!?()\[\]{}|—–]|\.(?=\s|$)|\s-{1,3}(?=\s)|^-{1,3}(?=\s)"
+    r"|\s(?=(?:but|though|although|however|and)\b))"
+)
+_TAG_MARKS = frozenset({"(", "[", "-", "--", "—", "–"})
+_CONCESSION = re.compile(r"(?:but|though|although|however) ")
+_ALL_BUT = re.compile(r"(?:everything|all|most) (?:but|except|save|minus)\b")
+
+
+class Clause(Struct, frozen=True):
+    """A piece of a line between marks, in lower case, and the mark before it."""
+
+    text: str
+    mark: str
+    is_last: bool
+
+
+def words_of_doubt(before: str, after: str) -> str:
+    """The words, in lower case, by which a line says that its unit is not done; "" for none.
+
+    `before` and `after` are the line on both sides of the unit's name.
+    """
+    before = before[:LONGEST].lower()
+    after = after[:LONGEST].lower()
+    if match := _FOLDER.match(before):
+        return match[0]
+    if match := _BESIDE.search(before[-_LONGEST_BESIDE:]):
+        return match[0]
+    if match := _SMART.search(after):
+        return match[0]
+    return _in_statement(before) or _in_statement(after)
+
+
+def _in_statement(text: str) -> str:
+    """The words of doubt on one side of the name."""
+    if counted := _count(text):
+        return counted
+    text = _unquoted(text).lstrip(" \t:—–-|.,;/")
+    if prefix := _PREFIX.match(text):
+        if STATUS.fullmatch(prefix["type"]):
+            return prefix["type"]
+        text = text[prefix.end() :]
+    if match := _ALL_BUT.match(text):
+        return match[0]
+    clauses = list(_clauses(text))
+    for place, clause in enumerate(clauses):
+        found = _status(clause, is_first=place == 0, is_pair=len(clauses) < 3)
+        if not found and (place == 0 or _CONCESSION.match(clause.text)):
+            found = _opening(clause)
+        if found or (found := predicate(clause.text)):
+            return found
+    return ""
+
+
+def _clauses(text: str) -> Iterator[Clause]:
+    """The clauses of a line that have a word in them."""
+    pieces = _SEPARATOR.split(text)
+    marks = ["", *pieces[1::2]]
+    texts = [" ".join(piece.strip(" \t\"'./#").split()) for piece in pieces[::2]]
+    found = [(text, mark) for text, mark in zip(texts, marks, strict=True) if text]
+    for place, (text, mark) in enumerate(found, 1):
+        yield Clause(text, mark, place == len(found))
+
+
+def _unquoted(text: str) -> str:
+    """The text without quotations, unless there is nothing else."""
+    plain = _QUOTED.sub(" quotation ", text)
+    if plain.strip(" :.-") == "quotation":
+        return text
+    return plain
+
+
+def _status(clause: Clause, *, is_first: bool, is_pair: bool) -> str:
+    """A clause that is a status and nothing else."""
+    if is_first:
+        if STATUS.fullmatch(clause.text) or CAUSED.match(clause.text):
+            return clause.text
+        return ""
+    text = _CONCESSION.sub("", clause.text)
+    is_tag = clause.mark.strip() in _TAG_MARKS or text != clause.text
+    if (is_tag or (clause.is_last and is_pair)) and TAG.fullmatch(text):
+        return text
+    return ""
+
+
+def _opening(clause: Clause) -> str:
+    """The words by which a clause opens that say what kind of work it is."""
+    text = _CONCESSION.sub("", clause.text)
+    match = OPENING.match(text)
+    if match is None:
+        return ""
+    if CONDITION.search(text, match.end()) and not PAST.match(text):
+        return ""
+    if text.startswith(("without", "except")) and not clause.is_last:
+        return ""  # `without a token, answer 401`
+    return match[0].strip()
+
+
+def predicate(clause: str) -> str:
+    """The words by which a clause says of the work that it fails, or that something is left."""
+    match = None
+    if not ORDER.match(clause):
+        match = PREDICATE.search(clause)
+    match = match or REMAINDER.search(clause)
+    if match is None or SUBORDINATE.search(clause, 0, match.start()):
+        return ""
+    return match[0].strip()
+
+
+def _count(text: str) -> str:
+    """A count that has not reached its end, such as `(1/3)` or `part 1`."""
+    for pattern in _COUNTS:
+        match = pattern.search(text)
+        if match and int(match[1]) < int(match[2]):
+            return match[0].strip(" :()[]")
+    match = _PART.search(text.strip()) or _PERCENT.search(text)
+    if match:
+        return match[0].strip(" ,:()[]-–—")
+    return ""
