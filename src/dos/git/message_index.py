@@ -16,9 +16,11 @@ from pathlib import Path
 from dos.git import log
 from dos.git.log import LogRecord
 from dos.git.repository import Reader
+from dos.text import ascii_lower
 from dos.verify.message import Message, words
+from dos.verify.names.closing import closing_lines
 
-FORMAT = 2
+FORMAT = 3
 _AT_ONCE = 20_000  # commits whose words are sorted before they are written
 _MANY = 2_000  # from so many commits between two tips on it pays to move the index
 _RARE = 500
@@ -31,8 +33,8 @@ CREATE TABLE commits (id INTEGER PRIMARY KEY, sha BLOB NOT NULL UNIQUE);
 CREATE TABLE words (
   word INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (word, id)) WITHOUT ROWID;
 """
-_SHIPS = re.compile(r"(?:ships|units?):", re.IGNORECASE)
-_RELEASE = re.compile(r"v\d", re.IGNORECASE)
+_SHIPS = re.compile(r"(?ai:ships|units?):")
+_RELEASE = re.compile(r"(?ai:v)\d")
 # Sets of words: a commit matches when its message holds all words of one set.
 Needles = list[frozenset[str]]
 Progress = Callable[[int], None]
@@ -59,7 +61,7 @@ def find(
     updated; without one, or while another process writes it, the history is walked instead.
     """
     wanted = list(searches)
-    prefixes = tuple(prefix.lower() for prefix in bundles)
+    prefixes = tuple(map(ascii_lower, bundles))
     if path is not None:
         for _ in range(2):  # a damaged index is removed, and built once more
             try:
@@ -216,19 +218,22 @@ class _Index:
 
 
 def indexed_words(text: str, bundles: tuple[str, ...] = ()) -> frozenset[str]:
-    """Return the words by which a message is found: of its subject, its lists and its trailers.
+    """Return the words by which a message is found: of its subject and of lines that name units.
+
+    Those are lists, trailers, and lines such as `Closes AUTH1`.
 
     Of a release or a bundle all words count, because it names what it contains in any line.
     """
     message = Message.parse(text)
     if not message.body:
         return words(message.subject)
-    if _RELEASE.match(message.subject) or message.subject.lower().startswith(bundles):
+    if _RELEASE.match(message.subject) or ascii_lower(message.subject).startswith(bundles):
         return words(text)
     lines = [message.subject]
     for line in message.body.split("\n"):
         if line.lstrip()[:1] in ("*", "-") or _SHIPS.match(line):
             lines.append(line)
+    lines += [line for line, _ in closing_lines(message.body)]
     return words("\n".join(lines))
 
 

@@ -1,8 +1,8 @@
 """Recognise units in commit messages without knowing which unit to expect.
 
-A unit is an id of letters and a number (AUTH1), or an ordinal of a series (cache layer Phase 1).
-It begins the subject or stands in parentheses at its end. A bare number is no unit: it counts
-bugs or names a version.
+A unit is an id of letters and a number (AUTH1), a tracker's key (PROJ-12), or an ordinal of a
+series (cache layer Phase 1). It begins the subject or stands in brackets at its end. A bare number
+is no unit: it counts bugs or names a version.
 """
 
 import re
@@ -11,15 +11,17 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from dos.text import ascii_lower
 from dos.verify.message import LONGEST_SUBJECT, Message, is_bookkeeping, trailers, words
 from dos.verify.naming import Rung, UnitName
 from dos.verify.policy import Stamp
 
 SubjectAndUnits = tuple[str, str]  # a commit's subject, and the units that its trailers name
 
-_RELEASE = re.compile(r"v\d+(?:\.\d+)+:", re.IGNORECASE)
+_RELEASE = re.compile(r"(?ai:v)\d+(?:\.\d+)+:")
 _ID = r"[A-Za-z][A-Za-z_'\-]*\d[\w.'\-]*"
 _ID_IN_CAPITALS = r"[A-Z][A-Z_\-]*\d[\w.'\-]*"  # in prose only capitals tell an id from a word
+_KEY = r"(?!(?:UTF|SHA|ISO|RFC|CVE|HTTP|GPT|MD|GH)-)[A-Z][A-Z0-9_]{1,30}-\d{1,9}"
 _ORDINAL = r"(?:phase|step|stage|milestone|wave|slice)[ \t]*\d+(?:\.\d+)*[a-z]?"
 _FOLDER = r"(?:[\w.\-]+/)?"
 _WORD = r"[\w.'\-]+"
@@ -29,13 +31,19 @@ _AT_BEGINNING = (
     re.compile(rf"{_FOLDER}(?:{_WORD}[ \t]+){{0,4}}{_WORD}:?[ \t]+(?i:{_ORDINAL}){_END}"),
     re.compile(rf"{_FOLDER}(?:\w+\()?(?P<series>[A-Za-z]+)\)?:?[ \t]+(?P=series)[_\-]?\d\w*{_END}"),
     re.compile(rf"{_FOLDER}[A-Z]{{2,}}:?[ \t]+(?:{_ID_IN_CAPITALS}|\d+:){_END}"),
-    re.compile(rf"\[{_ID_IN_CAPITALS}\]"),
+    re.compile(rf"\[{_ID_IN_CAPITALS}\]|\({_KEY}\)"),
+    re.compile(rf"{_KEY}(?:\.?[ \t]|[ \t]*[;|–—]|$)"),
+    re.compile(rf"\w{{1,30}}(?:\([^()]{{0,60}}\))?!?:[ \t]*{_KEY}(?:[ \t:]|$)"),
+    re.compile(rf"\w{{1,30}}\({_KEY}\)!?:"),
 )
 _AT_END = re.compile(
-    rf"\((?:refs )?(?:[\w.\-]+/)*{_WORD}:?[ \t]+(?:(?i:{_ORDINAL})|{_ID_IN_CAPITALS})\)"
-    rf"(?:[ \t]*\(#\d+\))?[ \t]*$"
+    rf"(?:\((?:refs )?(?:[\w.\-]+/)*{_WORD}:?[ \t]+(?:(?i:{_ORDINAL})|{_ID_IN_CAPITALS})\)"
+    rf"|[(\[]{_KEY}[)\]])(?:[ \t]*\(#\d+\))?[ \t]*$"
 )
-_TRAILER = re.compile(r"^(?:ships|units?):[ \t]*\S", re.IGNORECASE | re.MULTILINE)
+_CLOSES = re.compile(
+    rf"(?:^|[,;.(][ \t]*)(?ai:close[sd]|fixe[sd]|resolve[sd]|implements)[ \t]+(?:#\d|{_KEY})"
+)
+_TRAILER = re.compile(r"^(?ai:ships|units?):[ \t]*\S", re.MULTILINE)
 # Names of things that end in a number and are no units.
 _THINGS = re.compile(
     r"(?:.*/)?(?:(?:python|py|utf|arm|amd|sha|base|oauth|http|ipv|log|es|md|mp|web|vue|angular|v)"
@@ -49,7 +57,8 @@ def names_some_unit(message: str) -> bool:
     """Whether a whole message names a unit, any unit, as its own."""
     if _TRAILER.search(message):
         return True
-    return is_ship_shaped(message.partition("\n")[0])
+    subject = message.partition("\n")[0][:LONGEST_SUBJECT]
+    return is_ship_shaped(subject) or _CLOSES.search(subject) is not None
 
 
 def is_ship_shaped(subject: str) -> bool:
@@ -68,9 +77,15 @@ def ship_shaped_commits(commits: Sequence[SubjectAndUnits]) -> list[SubjectAndUn
 
 
 def commits_naming(
-    commits: Iterable[SubjectAndUnits], units: Iterable[tuple[str, str]], stamp: Stamp
+    commits: Iterable[SubjectAndUnits],
+    units: Iterable[tuple[str, str]],
+    stamp: Stamp,
+    *,
+    is_declared: bool = True,
 ) -> list[SubjectAndUnits]:
     """The commits that name at least one of the units, by the workspace's grammar.
+
+    `is_declared` says whether plans declare the units, as `UnitName.find_in` takes it.
 
     Units are looked up by the words of a message first: a history has many commits and a plan
     many units, and most pairs have no word in common.
@@ -85,8 +100,10 @@ def commits_naming(
         possible: set[tuple[str, str]] = set()
         for word in words(f"{subject} {unit_names}"):
             possible.update(by_word.get(word, ()))
-        if any(UnitName(*unit, stamp).find_in(message) for unit in possible):
-            naming.append((subject, unit_names))
+        for unit in possible:
+            if UnitName(*unit, stamp).find_in(message, is_declared=is_declared):
+                naming.append((subject, unit_names))
+                break
     return naming
 
 
@@ -94,7 +111,7 @@ def grammar_recognises_some(commits: Iterable[SubjectAndUnits], stamp: Stamp) ->
     """Whether the grammar recognises a unit in any of the commits, whatever units exist."""
     for subject, _ in commits:
         guesses = {(match["plan"], match[0]) for match in _PLAN_AND_ID.finditer(subject)}
-        if commits_naming([(subject, "")], guesses, stamp):
+        if commits_naming([(subject, "")], guesses, stamp, is_declared=False):
             return True
     return False
 
@@ -102,7 +119,20 @@ def grammar_recognises_some(commits: Iterable[SubjectAndUnits], stamp: Stamp) ->
 # A commit that names six units would ship six, five of them without their acceptance.
 # By these rungs a message alone ships a unit; by any other one the changed files decide.
 _SHIPS_ALONE = frozenset(
-    {Rung.DIRECT, Rung.GIT_TRAILER, Rung.TRAILER, Rung.RELEASE_PREFIX, Rung.BODY_MENTION}
+    {
+        Rung.DIRECT,
+        Rung.GIT_TRAILER,
+        Rung.TRAILER,
+        Rung.RELEASE_PREFIX,
+        Rung.BODY_MENTION,
+        Rung.BRACKETED,
+        Rung.PUNCTUATED,
+        Rung.LEADING,
+        Rung.SCOPE,
+        Rung.TYPED,
+        Rung.ENDING,
+        Rung.CLOSING,
+    }
 )
 # What may be the name of a unit: plan/phase, or an id with a number, alone or after its plan.
 _UNIT_NAME = re.compile(r"[^\s/]+(?:/[^\s/]+)+|(?:[\w.'\-]+:?[ \t]+)?(?=\D*\d)[\w.'\-]+")
@@ -130,7 +160,7 @@ def other_units(message: Message, claimed: UnitName, declared: Iterable[UnitName
             continue
         if not any(needle <= message_words for needle in unit.needles()):
             continue  # cheap: most units are not in the message at all
-        naming = unit.find_in(message)
+        naming = unit.find_in(message, is_declared=True)
         if naming is None or naming.negated:
             continue
         if naming.rung in _SHIPS_ALONE and not naming.faint:
@@ -157,4 +187,4 @@ def _is_name_or_id(unit: UnitName, name: str) -> bool:
     """Whether a trailer names the unit, also by its id without the plan."""
     if unit.matches_trailer(name):
         return True
-    return name.casefold() in {spelling.casefold() for spelling in unit.spellings}
+    return ascii_lower(name) in map(ascii_lower, unit.spellings)

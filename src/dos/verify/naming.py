@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from enum import StrEnum
 from functools import cached_property
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from dos.text import ascii_lower
+from dos.verify.doubt.body import admission
 from dos.verify.message import (
     LONGEST_SUBJECT,
     Message,
@@ -19,16 +21,17 @@ from dos.verify.message import (
     unfinished_words,
     words,
 )
+from dos.verify.names import spelling
+from dos.verify.names.closing import ClosingKeywords, closing_lines
+from dos.verify.names.forms import FoundForm, SubjectForms
+from dos.verify.names.spelling import BEGIN, END, JOINED, any_of, literal
 from dos.verify.policy import Stamp
 
-# What may not follow a name, nor stand before it: AUTH1 is not AUTH10, AUTH1.1 or AUTH1-port.
-_END = r"(?![^\W_]|[.\-])"
-_BEGIN = r"(?<![^\W_])(?<![.\-])"
 _FOLDER = r"(?:[\w.\-]+/)?"
-_RELEASE = r"v\d+\.\d+\.\d+:"
+_RELEASE = r"(?ai:v)\d+\.\d+\.\d+:"
 _PULL_REQUEST = r"(?:[ \t]*\(#\d+\))?"
-_JOINED = r"(?:[ \t]*[,/+&][ \t]*|[ \t]+and[ \t]+)"
-_ORDINAL = re.compile(r"phase[ \t]+(?P<number>\d+(?:\.\d+)?)", re.IGNORECASE)
+# The subject of another commit follows.
+_QUOTES = re.compile(r"(?ai:revert|reapply)[ \t]+[\"'“]|(?:fixup|squash|amend)!")
 _BULLET = re.compile(r"[ \t]*[*\-][ \t]+(?P<text>.*)")
 
 
@@ -42,10 +45,23 @@ class Rung(StrEnum):
     BUNDLE_SLUG = "hyg-slug"
     SUB_PHASE_PARENT = "sub-phase-parent"
     BODY_MENTION = "body-mention"
+    BRACKETED = "bracketed"
+    PUNCTUATED = "punctuated"
+    LEADING = "leading"
+    SCOPE = "scope"
+    TYPED = "typed"
+    ENDING = "ending"
+    CLOSING = "closing-keyword"
     CONVENTIONAL = "conventional"
     LIST = "list"
     SQUASH_BULLET = "squash-bullet"
     REGISTRY = "registry"
+
+
+# In such a commit the body speaks of several units, and what it admits may be about another one.
+_ABOUT_MANY = frozenset(
+    {Rung.RELEASE_PREFIX, Rung.BODY_MENTION, Rung.BUNDLE_SLUG, Rung.LIST, Rung.SQUASH_BULLET}
+)
 
 
 class Naming(Struct, frozen=True, kw_only=True):
@@ -53,7 +69,8 @@ class Naming(Struct, frozen=True, kw_only=True):
 
     rung: Rung
     faint: bool = False  # it counts only if the changed files support it
-    negated: str = ""  # the words beside the name that say it is not done
+    negated: str = ""  # the words that say it is not done
+    needs_plan: bool = False  # it counts only if a plan declares the unit
 
 
 class UnitName:
@@ -66,19 +83,20 @@ class UnitName:
 
     def is_declared_as(self, plan: str, phase: str) -> bool:
         """Whether a unit that a plan document declares is this one."""
-        folded = {spelling.casefold() for spelling in self.spellings}
-        if phase.casefold() not in folded:
+        if ascii_lower(phase) not in map(ascii_lower, self.spellings):
             return False
-        return plan.casefold() == self.plan.casefold() or self.contains_plan(phase)
+        return ascii_lower(plan) == ascii_lower(self.plan) or self.contains_plan(phase)
 
     def needles(self) -> list[frozenset[str]]:
         """Sets of words; a message that names the unit contains all the words of one set."""
         needles = []
-        for spelling in self.spellings:
-            needles.append(self._needle(spelling))
-            needles.append(words(self.plan + spelling))
-        for head in self._plan_heads:
-            needles += [words(head) | words(spelling) for spelling in self.spellings]
+        for name in self.spellings:
+            needles.append(self._needle(name))
+            needles.append(words(self.plan + name))
+        for head in spelling.plan_heads(self.plan):
+            needles += [words(head) | words(name) for name in self.spellings]
+        if number := spelling.issue_number(self.plan, self.phase):
+            needles.append(words(number))
         if self._is_bundle:
             needles.append(words(self.plan))
         if self._parent:
@@ -86,17 +104,24 @@ class UnitName:
         unique = dict.fromkeys(needles)
         return [needle for needle in unique if not any(other < needle for other in needles)]
 
-    def _needle(self, spelling: str) -> frozenset[str]:
+    def _needle(self, name: str) -> frozenset[str]:
         """The words of one spelling; with the plan's, if the id does not contain it."""
-        if self.contains_plan(spelling):
-            return words(spelling)
-        return words(spelling) | words(self.plan)
+        if self.contains_plan(name):
+            return words(name)
+        return words(name) | words(self.plan)
 
-    def find_in(self, message: Message) -> Naming | None:
-        """The plainest way in which a message names the unit; None if it does not."""
+    def find_in(self, message: Message, *, is_declared: bool = False) -> Naming | None:
+        """The plainest way in which a message names the unit; None if it does not.
+
+        With `is_declared` a plan declares the unit, so that an id such as AUTH1 is no word of
+        prose where it stands without a mark.
+        """
         if not self.plan or not self.phase or is_bookkeeping(message.subject, self.stamp):
             return None
-        return next(self._namings(message), None)
+        for naming in self._namings(message):
+            if is_declared or not naming.needs_plan:
+                return _with_admission(naming, message)
+        return None
 
     def _namings(self, message: Message) -> Iterator[Naming]:
         """Yield each way in which the message names the unit, the plainest first."""
@@ -106,6 +131,8 @@ class UnitName:
                 return
             yield _naming(Rung.DIRECT, subject, match.start("unit"), match.end())
         yield from self._trailer_namings(message)
+        written = list(self._written_namings(message))
+        yield from (naming for naming in written if not naming.faint)
         if self.is_release(subject):
             yield from self._release_namings(message)
         elif match := self._paren.search(subject):
@@ -113,6 +140,33 @@ class UnitName:
             yield _naming(Rung.TRAILER, subject, match.start(), len(subject), faint=faint)
         yield from self._slug_namings(subject)
         yield from self._faint_namings(message)
+        yield from (naming for naming in written if naming.faint)
+
+    def _written_namings(self, message: Message) -> Iterator[Naming]:
+        """The forms of trackers in the subject, and keywords that close the unit."""
+        subject = message.subject
+        if not self.is_release(subject) and not _QUOTES.match(subject):
+            if closing := self._closing.find(subject):
+                begin, end = closing.begin, closing.end
+                yield _naming(Rung.CLOSING, subject, begin, end, faint=closing.faint)
+            yield from self._subject_namings(subject)
+        for text, is_bullet in closing_lines(message.body):
+            line = text[:LONGEST_SUBJECT]
+            if closing := self._closing.find_at_start(line):
+                naming = _naming(Rung.CLOSING, line, closing.begin, closing.end)
+                negated = unfinished_words(subject) or naming.negated
+                faint = closing.faint or is_bullet
+                yield structs.replace(naming, faint=faint, negated=negated)
+
+    def _subject_namings(self, subject: str) -> Iterator[Naming]:
+        """`[ID] x`, `ID x`, `x (ID)` and the like, unless [stamp] asks for a folder."""
+        if self.stamp.subject_dirs:
+            return
+        for found in self._forms.at_beginning(subject):
+            if not self._is_step_on_the_way(subject[found.end :]):
+                yield _form_naming(found, subject)
+        for found in self._forms.at_end(subject):
+            yield _form_naming(found, subject)
 
     def _trailer_namings(self, message: Message) -> Iterator[Naming]:
         """Trailers such as `Unit: AUTH/AUTH1` at the end of the message."""
@@ -164,17 +218,19 @@ class UnitName:
             if match := self._direct.match(text):
                 begin = match.start("unit")
                 yield _naming(Rung.SQUASH_BULLET, text, begin, match.end(), faint=True)
+            elif found := next(self._forms.at_beginning(text), None):
+                yield _form_naming(found, text, Rung.SQUASH_BULLET)
 
     def _is_listed(self, match: re.Match[str]) -> bool:
         """Whether the unit is one of a list. Without the plan beside it, the id must contain it."""
         if not match["beside"] and not match["colon"]:
             return False
         own = set()
-        for spelling in self.spellings:
-            if match["beside"] or self.contains_plan(spelling):
-                own.add(spelling.lower())
-        items = re.split(_JOINED, match["list"], flags=re.IGNORECASE)
-        return any(item.strip().lower() in own for item in items)
+        for name in self.spellings:
+            if match["beside"] or self.contains_plan(name):
+                own.add(ascii_lower(name))
+        items = re.split(JOINED, match["list"])
+        return any(ascii_lower(item.strip()) in own for item in items)
 
     def is_release(self, subject: str) -> bool:
         """Whether the subject begins with a version or a declared bundle prefix."""
@@ -190,125 +246,113 @@ class UnitName:
     def _is_step_on_the_way(self, rest: str) -> bool:
         """Whether the word after the name is a progress marker, such as `continued`."""
         word = re.match(r"\s+([\w'\-]+)", rest)
-        markers = {marker.lower() for marker in self.stamp.progress_markers}
-        return word is not None and word[1].lower() in markers
+        markers = set(map(ascii_lower, self.stamp.progress_markers))
+        return word is not None and ascii_lower(word[1]) in markers
 
     @cached_property
     def spellings(self) -> list[str]:
         """The unit's id in every way that people write it."""
-        spellings = [self.phase]
-        if "'" in self.phase:
-            spellings.append(self.phase.replace("'", "prime"))
-        if "prime" in self.phase.lower():
-            spellings.append(re.sub("prime", "'", self.phase, flags=re.IGNORECASE))
-        if ordinal := _ORDINAL.fullmatch(self.phase):
-            number = ordinal["number"]
-            spellings += [f"{self.plan}{number}", f"{self.plan} {number}"]
-        own = re.fullmatch(re.escape(self.plan) + r"(\d+(?:\.\d+)?)", self.phase, re.IGNORECASE)
-        if own and self.plan:
-            spellings += [f"Phase {own[1]}", f"Phase{own[1]}"]
-        return list(dict.fromkeys(spellings))
+        return spelling.spellings(self.plan, self.phase)
 
     @cached_property
-    def _plan_heads(self) -> list[str]:
-        """The plan, and its head: `docs/42_wheel-builds` is also docs/42."""
-        head = re.match(r"(.*\d)_.+", self.plan)
-        if head:
-            return [self.plan, head[1]]
-        return [self.plan]
+    def _forms(self) -> SubjectForms:
+        return SubjectForms(self.plan, self.phase, self.spellings)
 
-    def contains_plan(self, spelling: str) -> bool:
+    @cached_property
+    def _closing(self) -> ClosingKeywords:
+        return ClosingKeywords(self._forms.closing_keys, self._forms.ids)
+
+    def contains_plan(self, name: str) -> bool:
         """Whether an id begins with the plan, as AUTH1 begins with AUTH."""
-        if not self.plan:
-            return False
-        pattern = re.escape(self.plan) + r"(?![^\W\d_])"
-        return re.match(pattern, spelling, re.IGNORECASE) is not None
+        return spelling.contains_plan(self.plan, name)
 
     @cached_property
     def _bare_spellings(self) -> list[str]:
         """The spellings that say of which plan they are without naming it apart."""
-        return [spelling for spelling in self.spellings if self.contains_plan(spelling)]
+        return [name for name in self.spellings if self.contains_plan(name)]
 
     @cached_property
     def _any_spelling(self) -> str:
-        return _any_of(self.spellings)
+        return any_of(self.spellings)
 
     @cached_property
     def _qualified(self) -> str:
         """The id with its plan: in it, glued to it or beside it."""
-        forms = [f"{re.escape(self.plan)}:?[ \\t]+{self._any_spelling}"]
+        forms = [f"{literal(self.plan)}:?[ \\t]+{self._any_spelling}"]
         if self._bare_spellings:
-            forms.insert(0, _any_of(self._bare_spellings))
+            forms.insert(0, any_of(self._bare_spellings))
         return f"(?:{'|'.join(forms)})"
 
     @cached_property
     def _direct(self) -> re.Pattern[str]:
         """`docs/AUTH AUTH1: …`: the unit begins the subject."""
-        series = re.escape(self.plan)
-        spaced = f"{series}:?[ \\t]+{self._any_spelling}{_END}"
+        series = literal(self.plan)
+        spaced = f"{series}:?[ \\t]+{self._any_spelling}{END}"
         if self.stamp.subject_dirs:
-            return _compiled(f"{self._folders}(?P<unit>{spaced})")
+            return re.compile(f"{self._folders}(?P<unit>{spaced})")
         glued = f"{series}{self._any_spelling}:"
         if self._bare_spellings:
-            glued += f"|{_any_of(self._bare_spellings)}:"
-        return _compiled(f"{self._folders}(?P<unit>{spaced}|{glued})")
+            glued += f"|{any_of(self._bare_spellings)}:"
+        return re.compile(f"{self._folders}(?P<unit>{spaced}|{glued})")
 
     @cached_property
     def _paren(self) -> re.Pattern[str]:
         """`… (AUTH AUTH1) (#12)`: the unit ends the subject."""
-        named = f"{_any_of(self._plan_heads)}:?[ \\t]+{self._any_spelling}"
-        return _compiled(f"\\((?:refs )?(?:{self._folders})?{named}\\){_PULL_REQUEST}[ \\t]*$")
+        named = f"{any_of(spelling.plan_heads(self.plan))}:?[ \\t]+{self._any_spelling}"
+        return re.compile(
+            f"\\((?:(?ai:refs) )?(?:{self._folders})?{named}\\){_PULL_REQUEST}[ \\t]*$"
+        )
 
     @cached_property
     def _mention(self) -> re.Pattern[str]:
         """The unit with its plan anywhere, as a whole word."""
-        return _compiled(f"{_BEGIN}{self._qualified}{_END}")
+        return re.compile(f"{BEGIN}{self._qualified}{END}")
 
     @cached_property
     def _release(self) -> re.Pattern[str]:
         """`v1.2.3:`, or a declared bundle prefix."""
-        return _compiled("|".join([_RELEASE, *map(re.escape, self.stamp.summary_bundle_prefixes)]))
+        return re.compile("|".join([_RELEASE, *map(literal, self.stamp.summary_bundle_prefixes)]))
 
     @cached_property
     def _scope(self) -> re.Pattern[str]:
         """`feat(AUTH): AUTH1 …`: a conventional commit."""
-        plan = re.escape(self.plan)
-        return _compiled(f"\\w+\\({plan}\\)!?:[ \\t]*(?P<unit>{self._any_spelling}){_END}")
+        plan = literal(self.plan)
+        return re.compile(f"\\w+\\({plan}\\)!?:[ \\t]*(?P<unit>{self._any_spelling}){END}")
 
     @cached_property
     def _list_first(self) -> re.Pattern[str]:
         """Two ids or more, which begin the subject."""
         one = r"(?=[\w.'\-]*\d)[^\W_][\w'\-]*(?:\.[\w'\-]+)*"
-        beside = f"(?P<beside>{re.escape(self.plan)}:?[ \\t]+)?"
-        ids = f"(?P<list>{one}(?:{_JOINED}{one})+)"
-        return _compiled(f"{self._folders}{beside}{ids}{_END}(?P<colon>:)?")
+        beside = f"(?P<beside>{literal(self.plan)}:?[ \\t]+)?"
+        ids = f"(?P<list>{one}(?:{JOINED}{one})+)"
+        return re.compile(f"{self._folders}{beside}{ids}{END}(?P<colon>:)?")
 
     @cached_property
     def _folders(self) -> str:
         """What may stand before the plan: one of the declared folders, or any folder."""
         if self.stamp.subject_dirs:
-            return f"{_any_of(list(self.stamp.subject_dirs))}/"
+            return f"{any_of(list(self.stamp.subject_dirs))}/"
         return _FOLDER
 
     @cached_property
     def _listed(self) -> re.Pattern[str]:
         """The unit's names as they may stand in a trailer."""
-        forms = [f"{_any_of(self._plan_heads)}(?:/|:?[ \\t]+){self._any_spelling}"]
-        forms += map(re.escape, self._bare_spellings)
-        return _compiled("|".join(forms))
+        forms = [f"{any_of(spelling.plan_heads(self.plan))}(?:/|:?[ \\t]+){self._any_spelling}"]
+        forms += map(literal, self._bare_spellings)
+        return re.compile("|".join(forms))
 
     @cached_property
     def _is_bundle(self) -> bool:
         """Whether a declared bundle is of this plan: `docs/OPS:` is of OPS."""
         bundles = set()
         for prefix in self.stamp.summary_bundle_prefixes:
-            bundles.add(prefix.rstrip(": ").rpartition("/")[2].lower())
-        return bool(self.plan) and self.plan.lower() in bundles
+            bundles.add(ascii_lower(prefix.rstrip(": ").rpartition("/")[2]))
+        return bool(self.plan) and ascii_lower(self.plan) in bundles
 
     @cached_property
     def _series_first(self) -> re.Pattern[str]:
         """`docs/OPS: …`: the plan begins the subject."""
-        return _compiled(f"{_FOLDER}{re.escape(self.plan)}{_END}:?")
+        return re.compile(f"{_FOLDER}{literal(self.plan)}{END}:?")
 
     @cached_property
     def _parent(self) -> str:
@@ -320,25 +364,32 @@ class UnitName:
     @cached_property
     def _parent_first(self) -> re.Pattern[str]:
         """The parent phase begins the subject."""
-        unit = f"{re.escape(self.plan)}:?[ \\t]+{re.escape(self._parent)}"
-        return _compiled(f"{self._folders}(?P<unit>{unit}){_END}")
+        unit = f"{literal(self.plan)}:?[ \\t]+{literal(self._parent)}"
+        return re.compile(f"{self._folders}(?P<unit>{unit}){END}")
 
 
 def _naming(rung: Rung, text: str, begin: int, end: int, *, faint: bool = False) -> Naming:
-    """A naming, with the words beside it that say it is not done."""
+    """A naming, with the words around it that say it is not done."""
     return Naming(rung=rung, faint=faint, negated=unfinished_words(text, begin, end))
 
 
-def _any_of(texts: list[str]) -> str:
-    """A pattern for any of the texts, the longest first; a run of spaces matches any spaces."""
-    spaced = (re.sub(r"(?:\\[ \t])+", r"[ \\t]+", re.escape(text)) for text in texts)
-    return f"(?:{'|'.join(sorted(spaced, key=len, reverse=True))})"
+def _form_naming(found: FoundForm, text: str, rung: Rung | None = None) -> Naming:
+    """A naming by a form of trackers; one in another rung than its own is faint."""
+    return Naming(
+        rung=rung or Rung(found.form),
+        faint=found.faint or rung is not None,
+        negated=unfinished_words(text, found.begin, found.end),
+        needs_plan=found.needs_plan,
+    )
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+def _with_admission(naming: Naming, message: Message) -> Naming:
+    """The naming, with what the body admits about the work, if the commit is about one unit."""
+    if naming.negated or naming.rung in _ABOUT_MANY:
+        return naming
+    return structs.replace(naming, negated=admission(message.body))
 
 
 def _slug(text: str) -> str:
     """Words joined by underscores, so that spaces and dashes compare equal."""
-    return re.sub(r"[\s\-_]+", "_", text.strip().lower())
+    return re.sub(r"[\s\-_]+", "_", ascii_lower(text.strip()))

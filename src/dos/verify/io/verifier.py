@@ -15,7 +15,7 @@ from dos.git import files, log, message_index
 from dos.git.objects import Commit, Objects
 from dos.journal.backends.open import embedded_path
 from dos.receipts.io import notes
-from dos.text import quote
+from dos.text import ascii_lower, quote
 from dos.verify.candidate import CandidateCommit
 from dos.verify.footprint import Scope
 from dos.verify.io import registry
@@ -233,8 +233,9 @@ class Verifier:
     def _commits_naming(self, name: UnitName, shas: Sequence[str]) -> list[tuple[Commit, Naming]]:
         """The commits that name the unit, newest first. The index only says where to look."""
         found = {}
+        is_declared = bool(shas) and self._is_declared(name)
         for commit in filter(None, map(self.objects.commit, shas)):
-            naming = name.find_in(Message.parse(commit.message))
+            naming = name.find_in(Message.parse(commit.message), is_declared=is_declared)
             if naming is not None:
                 found[commit.sha] = commit, naming
         times = {sha: commit.committed_seconds for sha, (commit, _) in found.items()}
@@ -330,8 +331,8 @@ def _commit(objects: Objects, ref: str) -> Commit:
 
 def _is_about(row: registry.RegistryRow, name: UnitName) -> bool:
     """Whether a registry's row is about the unit, in any case."""
-    is_same_plan = row.plan.casefold() == name.plan.casefold()
-    return is_same_plan and row.phase.casefold() == name.phase.casefold()
+    is_same_plan = ascii_lower(row.plan) == ascii_lower(name.plan)
+    return is_same_plan and ascii_lower(row.phase) == ascii_lower(name.phase)
 
 
 def _is_hash(text: str) -> bool:

@@ -1,0 +1,1 @@
+"""How people write the names of units into commit messages."""
