@@ -22,8 +22,9 @@ from dos.verify.message import (
     words,
 )
 from dos.verify.names import spelling
-from dos.verify.names.closing import ClosingKeywords, closing_lines
-from dos.verify.names.forms import FoundForm, SubjectForms
+from dos.verify.names.closing import closing_lines, find_closing, find_closing_at_start
+from dos.verify.names.forms import FoundForm, at_beginning, at_end
+from dos.verify.names.pattern import NamePattern
 from dos.verify.names.spelling import BEGIN, END, JOINED, any_of, literal
 from dos.verify.policy import Stamp
 
@@ -146,13 +147,13 @@ class UnitName:
         """The forms of trackers in the subject, and keywords that close the unit."""
         subject = message.subject
         if not self.is_release(subject) and not _QUOTES.match(subject):
-            if closing := self._closing.find(subject):
+            if closing := find_closing(subject, self._name):
                 begin, end = closing.begin, closing.end
                 yield _naming(Rung.CLOSING, subject, begin, end, faint=closing.faint)
             yield from self._subject_namings(subject)
         for text, is_bullet in closing_lines(message.body):
             line = text[:LONGEST_SUBJECT]
-            if closing := self._closing.find_at_start(line):
+            if closing := find_closing_at_start(line, self._name):
                 naming = _naming(Rung.CLOSING, line, closing.begin, closing.end)
                 negated = unfinished_words(subject) or naming.negated
                 faint = closing.faint or is_bullet
@@ -162,10 +163,10 @@ class UnitName:
         """`[ID] x`, `ID x`, `x (ID)` and the like, unless [stamp] asks for a folder."""
         if self.stamp.subject_dirs:
             return
-        for found in self._forms.at_beginning(subject):
+        for found in at_beginning(subject, self._name):
             if not self._is_step_on_the_way(subject[found.end :]):
                 yield _form_naming(found, subject)
-        for found in self._forms.at_end(subject):
+        for found in at_end(subject, self._name):
             yield _form_naming(found, subject)
 
     def _trailer_namings(self, message: Message) -> Iterator[Naming]:
@@ -218,7 +219,7 @@ class UnitName:
             if match := self._direct.match(text):
                 begin = match.start("unit")
                 yield _naming(Rung.SQUASH_BULLET, text, begin, match.end(), faint=True)
-            elif found := next(self._forms.at_beginning(text), None):
+            elif found := next(at_beginning(text, self._name), None):
                 yield _form_naming(found, text, Rung.SQUASH_BULLET)
 
     def _is_listed(self, match: re.Match[str]) -> bool:
@@ -255,12 +256,8 @@ class UnitName:
         return spelling.spellings(self.plan, self.phase)
 
     @cached_property
-    def _forms(self) -> SubjectForms:
-        return SubjectForms(self.plan, self.phase, self.spellings)
-
-    @cached_property
-    def _closing(self) -> ClosingKeywords:
-        return ClosingKeywords(self._forms.closing_keys, self._forms.ids)
+    def _name(self) -> NamePattern:
+        return NamePattern(self.plan, self.phase, self.spellings)
 
     def contains_plan(self, name: str) -> bool:
         """Whether an id begins with the plan, as AUTH1 begins with AUTH."""

@@ -9,23 +9,32 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-# `fix AUTH1` may as well repair what AUTH1 delivered, so it closes only what is an issue.
-_DONE = r"(?ai:clos(?:e[sd]|e)|fix(?:e[sd])|resolv(?:e[sd]|e)|implement(?:s|ed|)|complet(?:e[sd]|e)"
-_DONE += r"|finish(?:e[sd]|)|deliver(?:s|ed|))"
-_FIX = r"(?ai:fix)"
+from dos.verify.names.pattern import NamePattern
+
+_MOST_LISTED = 9  # ids after one keyword
+_VERB = (
+    r"(?P<verb>(?ai:close[sd]?|fixe[sd]|resolve[sd]?|implement(?:s|ed)?|complete[sd]?"
+    r"|finish(?:e[sd])?|deliver(?:s|ed)?):?|(?P<fix>(?ai:fix)))"
+)
 _WORD = re.compile(r"(?ai:clos|fix|resolv|implement|complet|finish|deliver)")
 _CLAUSE = r"(?:^|[,;.()\[\]!:–—|][ \t]*|[ \t]-{1,3}[ \t]+|[ \t](?ai:and)[ \t]+)"
 _THIS = r"(?:(?ai:this|also|it|this (?:commit|patch|change|pr))[ \t]+)?"
 _NOUN = r"(?:(?ai:issues?|bugs?|tickets?|tasks?|story|stories|units?)[ \t]+)?"
-_URL = r"(?:https?://[^\s]{1,200}/)?"
-_OTHER = r"#?(?=[\w/.'\-]{0,80}\d)[\w/.'\-]{1,80}"
-_OTHERS = rf"(?P<others>(?:{_OTHER}(?:[ \t]*[,&][ \t]*(?:(?ai:and)[ \t]+)?|[ \t]+(?ai:and)[ \t]+))"
-_OTHERS += r"{0,8})"
+_IN_CLAUSE = re.compile(rf"{_CLAUSE}{_THIS}{_VERB}[ \t]+{_NOUN}")
+_AT_START = re.compile(rf"{_THIS}{_VERB}[ \t]+{_NOUN}")
+_LINK = re.compile(r"https?://[^\s]{1,200}/(?=[^\s/])")
+_ISSUE_LINK = re.compile(r"https?://[^\s]{1,200}/issues/(?P<number>\d{1,9})(?!\w)")
+_OTHER = re.compile(
+    r"#?(?=[\w/.'\-]{0,80}\d)[\w/.'\-]{1,80}"
+    r"(?:[ \t]*[,&][ \t]*(?:(?ai:and)[ \t]+)?|[ \t]+(?ai:and)[ \t]+)"
+)
 # After a key: it is what is closed, and not what broke something else.
-_AFTER_KEY = r"(?=[\s,;:)\]!?|–—]|\.(?:\s|$)|$)"
-_AFTER_KEY += r"(?![ \t]+(?ai:regressions?|fallout|follow|aftermath|breakage|leftovers?|tests?)\b)"
+_AFTER_KEY = re.compile(
+    r"(?=[\s,;:)\]!?|–—]|\.(?:\s|$)|$)"
+    r"(?![ \t]+(?ai:regressions?|fallout|follow|aftermath|breakage|leftovers?|tests?)\b)"
+)
 # After an id that could be a word: nothing more of the clause.
-_AFTER_ID = r"(?=[ \t]*(?:$|[,;:)\]!]|\.(?:\s|$)|[–—]|-{1,3}[ \t]|\(#|(?ai:and|by|with)\b))"
+_AFTER_ID = re.compile(r"[ \t]*(?:$|[,;:)\]!]|\.(?:\s|$)|[–—]|-{1,3}[ \t]|\(#|(?ai:and|by|with)\b)")
 _LINE = re.compile(r"[ ]{0,3}(?P<bullet>[*\-][ \t]+)?(?P<text>[^\s>`].*)")
 _FENCE = ("```", "~~~")
 
@@ -38,34 +47,22 @@ class Closing(Struct, frozen=True):
     faint: bool
 
 
-class ClosingKeywords:
-    """The closing keywords for one unit; `keys` and `ids` are patterns for its names."""
-
-    def __init__(self, keys: str, ids: str) -> None:
-        key = rf"(?:(?:{_DONE}):?|{_FIX})[ \t]+{_NOUN}{_OTHERS}{_URL}#?(?:{keys}){_AFTER_KEY}"
-        others = _OTHERS.replace("others", "more")
-        word = rf"{_DONE}:?[ \t]+{_NOUN}{others}(?:{ids}){_AFTER_ID}"
-        either = f"(?:{key})|(?:{word})"
-        self._clause = re.compile(rf"{_CLAUSE}{_THIS}(?P<begin>)(?:{either})")
-        self._line = re.compile(rf"{_THIS}(?P<begin>)(?:{either})")
-
-    def find(self, text: str) -> Closing | None:
-        """Where a clause of a text closes the unit; None if none does."""
-        if not _WORD.search(text):
-            return None
-        return _closing(self._clause.search(text))
-
-    def find_at_start(self, line: str) -> Closing | None:
-        """Where a line closes the unit with its first words; None if it does not."""
-        return _closing(self._line.match(line))
-
-
-def _closing(match: re.Match[str] | None) -> Closing | None:
-    if match is None:
+def find_closing(text: str, name: NamePattern) -> Closing | None:
+    """Where a clause of a text closes the unit; None if none does."""
+    if not _WORD.search(text):
         return None
-    groups = match.groupdict()
-    is_faint = bool(groups.get("others") or groups.get("more"))
-    return Closing(match.start("begin"), match.end(), is_faint)
+    for keyword in _IN_CLAUSE.finditer(text):
+        if closing := _closing(text, keyword, name):
+            return closing
+    return None
+
+
+def find_closing_at_start(line: str, name: NamePattern) -> Closing | None:
+    """Where a line closes the unit with its first words; None if it does not."""
+    keyword = _AT_START.match(line)
+    if keyword is None:
+        return None
+    return _closing(line, keyword, name)
 
 
 def closing_lines(body: str) -> Iterator[tuple[str, bool]]:
@@ -73,6 +70,8 @@ def closing_lines(body: str) -> Iterator[tuple[str, bool]]:
 
     Quotations and code close nothing: they repeat what somebody else wrote.
     """
+    if not _WORD.search(body):
+        return
     is_code = False
     for line in body.split("\n"):
         if line.lstrip().startswith(_FENCE):
@@ -81,3 +80,38 @@ def closing_lines(body: str) -> Iterator[tuple[str, bool]]:
         match = _LINE.match(line)
         if match and not is_code and _WORD.search(line):
             yield match["text"], match["bullet"] is not None
+
+
+def _closing(text: str, keyword: re.Match[str], name: NamePattern) -> Closing | None:
+    """The unit among the ids after a keyword."""
+    at = keyword.end()
+    for place in range(_MOST_LISTED):
+        end = _end_of_name(text, at, name, is_fix=keyword["fix"] is not None)
+        if end:
+            return Closing(keyword.start("verb"), end, place > 0)
+        other = _OTHER.match(text, at)
+        if other is None:
+            return None
+        at = other.end()
+    return None
+
+
+def _end_of_name(text: str, at: int, name: NamePattern, *, is_fix: bool) -> int:
+    """Where the unit's name, or a link to it, ends; 0 if there is another text."""
+    link = _ISSUE_LINK.match(text, at)
+    if link and name.number and link["number"] == name.number:
+        return link.end()
+    if link := _LINK.match(text, at):
+        at = link.end()
+    match = name.match(text, at)
+    if match is None and text[at : at + 1] == "#":
+        match = name.match(text, at + 1)
+    if match is None:
+        return 0
+    is_key = match.lastgroup == "key"
+    if is_fix and not is_key:
+        return 0  # `fix AUTH1` may as well repair what AUTH1 delivered
+    after = _AFTER_KEY if is_key else _AFTER_ID
+    if after.match(text, match.end()):
+        return match.end()
+    return 0
