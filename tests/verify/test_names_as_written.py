@@ -22,12 +22,13 @@ WORD = UnitName("AUTH", "AUTH1")
 PLAIN = {
     "bracketed": [
         "[{id}] log in", "({id}) log in", "[{id}][SQL] log in", "[3.11][{id}] log in",
-        "[{id}]: log in", "[{id}] - log in", "[{plan} {id}] log in", "[{plan}/{id}] log in",
+        "[{id}]: log in", "[{id}] [SQL] log in", "[HOTFIX][{id}] log in", "[{id}] - log in",
+        "[{plan} {id}] log in", "[{plan}/{id}] log in",
     ],
     "punctuated": [
         "{id}. log in", "{id} - log in", "{id} -- log in", "{id} – log in", "{id} — log in",
         "{id}—log in", "{id} | log in", "{id}; log in", "{id} > log in", "{id} => log in",
-        "[3.11] {id}: log in",
+        "[3.11] {id}: log in", "{id} : log in",
     ],
     "scope": [
         "feat({id}): log in", "fix({id})!: log in", "docs({id}): log in", "feat(api,{id}): log in",
@@ -41,14 +42,15 @@ PLAIN = {
         "Log in and close {id}", "This fixes {id}", "Closes: {id}", "Fixes issue {id}",
         "Closes {plan}/{id}", "Closes {plan} {id}", "Log in\n\nCloses {id}",
         "Log in\n\nWhy not.\n\nImplements: {id}\nSigned-off-by: A <a@example.org>",
-        "Log in\n\nThis commit resolves {id}.", "feat(api): log in, closes {id} (#7)",
+        "Log in\n\nThis commit resolves {id}.", "Log in\n\nProps to B. Fixes {id}.",
+        "Log in\n\nCloses-Bug: {id}", "[Fixed {id}] Log in", "feat(api): log in, closes {id} (#7)",
     ],
 }  # fmt: skip
 # Where only a space or a bracket sets an id apart, it has to look like a key, or be declared.
 UNMARKED = {
     "leading": [
         "{id} log in", "{id}", "{id} #done log in", "{id} Log in (#42)", "[3.11] {id} log in",
-        "{id} is done", "{id} has been implemented",
+        "#{id} log in", "{id} Cannot log in", "{id} is done", "{id} has been implemented",
     ],
     "ending": [
         "Log in ({id})", "Log in [{id}]", "Log in ({id}) (#42)", "Log in [{id}] (#42)",
@@ -80,6 +82,7 @@ PASSING = [
     "Follow-up to {id}", "Revert {id}", "Unlike {id}, log in", "Blocked by {id}",
     "Relates to {id}", "After {id}", "Like {id}", "Needed by {id}", "Updates {id}",
     "Addresses a review of {id}", "Tests for {id}", "Merge branch {id}",
+    "[{id}][FOLLOWUP] Log in", "[{id}] [Follow-up] Log in", "{id} cannot log in",
     "Merge pull request #5 from someone/{id}-login", "Say {id} and more", "Log in as {id} asks",
     "Log in, see {id}", "Log in, refs {id}", "Log in (see {id})", "Log in (part of {id})",
     "Log in (like {id})", "Log in (after {id}) again", "see: {id} log in", "refs: {id} log in",
@@ -166,7 +169,9 @@ def test_what_is_nearly_the_id_is_another_id(unit, nearly):
         ("Fixes #12", "closing-keyword"), ("Log in, closes #12", "closing-keyword"),
         ("Fixed #12 -- log in", "closing-keyword"), ("Fix #12: log in", "closing-keyword"),
         ("Log in\n\nResolves #12.", "closing-keyword"), ("#12 log in", "leading"),
-        ("#12: log in", "punctuated"), ("[#12] log in", "bracketed"), ("gh-12: log in", "direct"),
+        ("#12: log in", "punctuated"), ("[#12] log in", "bracketed"),
+        ("gh-12: log in", "direct"), ("Issue #12: log in", "punctuated"),
+        ("[Bug #12] log in", "bracketed"), ("Fixed bug GH-12 (log in)", "closing-keyword"),
         ("Closes https://example.org/me/it/issues/12", "closing-keyword"),
     ],
 )  # fmt: skip

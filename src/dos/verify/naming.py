@@ -22,7 +22,7 @@ from dos.verify.message import (
     words,
 )
 from dos.verify.names import spelling
-from dos.verify.names.closing import closing_lines, find_closing, find_closing_at_start
+from dos.verify.names.closing import closing_lines, find_closing, find_closing_in_line
 from dos.verify.names.forms import FoundForm, at_beginning, at_end
 from dos.verify.names.pattern import NamePattern
 from dos.verify.names.spelling import BEGIN, END, JOINED, any_of, literal
@@ -153,7 +153,7 @@ class UnitName:
             yield from self._subject_namings(subject)
         for text, is_bullet in closing_lines(message.body):
             line = text[:LONGEST_SUBJECT]
-            if closing := find_closing_at_start(line, self._name):
+            if closing := find_closing_in_line(line, self._name):
                 naming = _naming(Rung.CLOSING, line, closing.begin, closing.end)
                 negated = unfinished_words(subject) or naming.negated
                 faint = closing.faint or is_bullet

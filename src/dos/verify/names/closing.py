@@ -14,14 +14,14 @@ from dos.verify.names.pattern import NamePattern
 _MOST_LISTED = 9  # ids after one keyword
 _VERB = (
     r"(?P<verb>(?ai:close[sd]?|fixe[sd]|resolve[sd]?|implement(?:s|ed)?|complete[sd]?"
-    r"|finish(?:e[sd])?|deliver(?:s|ed)?):?|(?P<fix>(?ai:fix)))"
+    r"|finish(?:e[sd])?|deliver(?:s|ed)?)(?:-(?ai:bug))?:?|(?P<fix>(?ai:fix)))"
 )
 _WORD = re.compile(r"(?ai:clos|fix|resolv|implement|complet|finish|deliver)")
 _CLAUSE = r"(?:^|[,;.()\[\]!:–—|][ \t]*|[ \t]-{1,3}[ \t]+|[ \t](?ai:and)[ \t]+)"
 _THIS = r"(?:(?ai:this|also|it|this (?:commit|patch|change|pr))[ \t]+)?"
 _NOUN = r"(?:(?ai:issues?|bugs?|tickets?|tasks?|story|stories|units?)[ \t]+)?"
 _IN_CLAUSE = re.compile(rf"{_CLAUSE}{_THIS}{_VERB}[ \t]+{_NOUN}")
-_AT_START = re.compile(rf"{_THIS}{_VERB}[ \t]+{_NOUN}")
+_IN_SENTENCE = re.compile(rf"(?:^|[.;][ \t]+){_THIS}{_VERB}[ \t]+{_NOUN}")
 _LINK = re.compile(r"https?://[^\s]{1,200}/(?=[^\s/])")
 _ISSUE_LINK = re.compile(r"https?://[^\s]{1,200}/issues/(?P<number>\d{1,9})(?!\w)")
 _OTHER = re.compile(
@@ -49,20 +49,21 @@ class Closing(Struct, frozen=True):
 
 def find_closing(text: str, name: NamePattern) -> Closing | None:
     """Where a clause of a text closes the unit; None if none does."""
+    return _find(_IN_CLAUSE, text, name)
+
+
+def find_closing_in_line(line: str, name: NamePattern) -> Closing | None:
+    """Where a sentence of a line begins with closing the unit; None if none does."""
+    return _find(_IN_SENTENCE, line, name)
+
+
+def _find(keywords: re.Pattern[str], text: str, name: NamePattern) -> Closing | None:
     if not _WORD.search(text):
         return None
-    for keyword in _IN_CLAUSE.finditer(text):
+    for keyword in keywords.finditer(text):
         if closing := _closing(text, keyword, name):
             return closing
     return None
-
-
-def find_closing_at_start(line: str, name: NamePattern) -> Closing | None:
-    """Where a line closes the unit with its first words; None if it does not."""
-    keyword = _AT_START.match(line)
-    if keyword is None:
-        return None
-    return _closing(line, keyword, name)
 
 
 def closing_lines(body: str) -> Iterator[tuple[str, bool]]:

@@ -25,7 +25,7 @@ _LAST_BRACKET = re.compile(r"[\[(](?P<inside>[^\[\]()]{1,200})[\])][.!]?$")
 _ID_LIKE = re.compile(r"#?(?=[\w.'\-]{0,80}\d)[^\W_][\w.'\-]{0,80}")
 _IN_CAPITALS = re.compile(r"[A-Z][A-Z0-9_]{1,60}[\-_]?\d")
 # Between an id and what it is about: `ID. x`, `ID - x`, `ID — x`, `ID | x`, `ID; x`.
-_MARK = re.compile(r":|\.(?=[ \t])|[ \t]*(?:[;|>–—])|[ \t]+-{1,2}>?(?=[ \t])|[ \t]+=>")
+_MARK = re.compile(r"\.(?=[ \t])|[ \t]*[:;|>–—]|[ \t]+-{1,2}>?(?=[ \t])|[ \t]+=>")
 _SLASH = re.compile(r"/(?=\w)")
 _SPACE = re.compile(r"(?=[ \t]|$)")
 _AFTER_TYPED = re.compile(r"[\])]?(?=[ \t:,;]|\.[ \t]|$)")
@@ -34,9 +34,11 @@ _REFERENCE = re.compile(
     r"(?ai:about|after|before|cc|cf|e\.g|for|from|i\.e|issues?|jira|note|part|prepare|re|refs?"
     r"|references?|related|relates|see|ticket|to|todo|towards?|unlike|via|with)"
 )
-# Words after an id that make it a part of a sentence about the unit, or of a list.
+_FOLLOW_UP = re.compile(r"(?ai:follow[ -]?ups?)")
+# Words after an id that make it a part of a sentence about the unit, or of a list. In capitals
+# they begin the issue's title: `PROJ-12 Cannot log in`.
 _PASSING = re.compile(
-    r"[ \t]+(?:[&+,/]|(?ai:and|or|vs|versus|is|was|are|were|isn't|wasn't|has|had|hasn't|needs?"
+    r"[ \t]+(?:[&+,/]|(?:and|or|vs|versus|is|was|are|were|isn't|wasn't|has|had|hasn't|needs?"
     r"|requires?|depends|wants?|will|would|should|must|may|might|can|could|cannot|can't|won't"
     r"|does|did|doesn't|didn't|broke|breaks|introduced|introduces|caused|causes|follow(?:ed|s)?"
     r"|follow-?ups?|preparations?|prep|prerequisites?|related|regressions?|fallout|aftermath"
@@ -95,12 +97,11 @@ def at_end(subject: str, name: NamePattern) -> Iterator[FoundForm]:
 
 def _in_brackets(subject: str, name: NamePattern) -> Iterator[FoundForm]:
     """`[ID] x`, `(ID) x`, `[ID][SQL] x`, `[3.11][ID] x`; behind another id it is one of a list."""
-    at = 0
+    brackets = list(_leading_brackets(subject))
+    if any(_FOLLOW_UP.fullmatch(bracket["inside"]) for bracket in brackets):
+        return
     is_second = False
-    for _ in range(_MOST_TAGS):
-        bracket = _BRACKET.match(subject, at)
-        if bracket is None:
-            return
+    for bracket in brackets:
         for found in _among(Form.BRACKETED, bracket, name):
             if is_second:
                 found = structs.replace(found, form=Form.LIST, faint=True)
@@ -108,6 +109,16 @@ def _in_brackets(subject: str, name: NamePattern) -> Iterator[FoundForm]:
         inside = bracket["inside"]
         if name.is_other_of_plan(inside) or _IN_CAPITALS.match(inside):
             is_second = True
+
+
+def _leading_brackets(subject: str) -> Iterator[re.Match[str]]:
+    """The brackets that begin the subject."""
+    at = 0
+    for _ in range(_MOST_TAGS):
+        bracket = _BRACKET.match(subject, at)
+        if bracket is None:
+            return
+        yield bracket
         at = bracket.end()
 
 
@@ -171,6 +182,8 @@ def _among(form: Form, around: re.Match[str], name: NamePattern) -> Iterator[Fou
 def _compact(subject: str, at: int, name: NamePattern) -> re.Match[str] | None:
     """The name at a place of the subject, unless it is a plan and an id with a space between."""
     match = name.match(subject, at)
+    if match is None and subject[at : at + 1] == "#":
+        match = name.match(subject, at + 1)
     if match is None or match.lastgroup == "spaced":
         return None
     return match

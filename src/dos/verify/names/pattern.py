@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from dos.verify.names.spelling import any_of, contains_plan, is_key, issue_number
 
+_NOUNS = ("Issue", "Bug", "Feature", "Task", "Ticket")  # before the number of an issue
+
 
 class NamePattern:
     """The names of one unit that say of which plan it is.
@@ -20,6 +22,7 @@ class NamePattern:
         keys = [f"{plan}/{each}" for each in spellings] + [each for each in bare if is_key(each)]
         if self.number:
             keys += [f"#{self.number}", f"GH-{self.number}"]
+            keys += [f"{noun} #{self.number}" for noun in _NOUNS]
         kinds = {
             "key": keys,
             "spaced": [f"{plan} {each}" for each in spellings],

@@ -15,8 +15,8 @@ BEGIN = r"(?<![^\W_])(?<![.\-])"
 JOINED = r"(?:[ \t]*[,/+&][ \t]*|[ \t]+(?ai:and)[ \t]+)"
 _ORDINAL = re.compile(r"(?ai:phase)[ \t]+(?P<number>\d+(?:\.\d+)?)")
 _PRIME = re.compile(r"(?ai:prime)")
-# PROJ-12, bpo-1234, PROJ_12: nobody writes a word of prose like this.
-_KEY = re.compile(r"[^\W\d_]\w{0,60}?[\-_]\d{1,9}[a-z]?(?:\.\d{1,9}){0,4}")
+# PROJ-12, bpo-1234, PROJ_12, tdf#12: nobody writes a word of prose like this.
+_KEY = re.compile(r"[^\W\d_]\w{0,60}?[\-_#]\d{1,9}[a-z]?(?:\.\d{1,9}){0,4}")
 _ISSUE = re.compile(r"(?:(?ai:gh|github|issues?)-|#)?(?P<number>\d{1,9})")
 # Plans whose units are the issues of the repository's host, which people write as #12.
 _HOSTS = frozenset({"#", "gh", "github", "issue", "issues"})
