@@ -23,12 +23,13 @@ PLAIN = {
     "bracketed": [
         "[{id}] log in", "({id}) log in", "[{id}][SQL] log in", "[3.11][{id}] log in",
         "[{id}]: log in", "[{id}] [SQL] log in", "[HOTFIX][{id}] log in", "[{id}] - log in",
+        "\u2728 [{id}] log in",
         "[{plan} {id}] log in", "[{plan}/{id}] log in",
     ],
     "punctuated": [
         "{id}. log in", "{id} - log in", "{id} -- log in", "{id} – log in", "{id} — log in",
         "{id}—log in", "{id} | log in", "{id}; log in", "{id} > log in", "{id} => log in",
-        "[3.11] {id}: log in", "{id} : log in",
+        "[3.11] {id}: log in", "{id} : log in", ":bug: {id}: log in", "\U0001f41b {id}. Log in",
     ],
     "scope": [
         "feat({id}): log in", "fix({id})!: log in", "docs({id}): log in", "feat(api,{id}): log in",

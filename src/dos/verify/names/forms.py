@@ -17,6 +17,10 @@ from dos.verify.names.spelling import JOINED
 _MOST_TAGS = 4
 _LONGEST_BRACKET = 210  # characters
 _BRACKET = re.compile(r"[ \t]*[\[(](?P<inside>[^\[\]()]{1,200})[\])]")
+# What decorates a subject: `:bug:` or a pictogram.
+_SYMBOL = re.compile(
+    r"(?:(?::[a-z0-9_+\-]{1,40}:|[\u2600-\u27bf\U0001f300-\U0001faff]\ufe0f?)[ \t]*){0,3}"
+)
 _TAGS = re.compile(r"(?:\[[^\[\]]{1,40}\][ \t]*){0,3}")
 _SCOPE = re.compile(r"[\w\-]{1,30}\((?P<inside>[^()]{1,200})\)!?:")
 _TYPE = re.compile(r"(?P<type>[\w.\-]{1,30})(?:\([^()]{0,60}\))?!?:[ \t]*[\[(]?")
@@ -75,12 +79,13 @@ class FoundForm(Struct, frozen=True, kw_only=True):
 
 def at_beginning(subject: str, name: NamePattern) -> Iterator[FoundForm]:
     """Yield the forms that begin the subject, the plainest first."""
-    yield from _in_brackets(subject, name)
-    if match := _compact(subject, _end_of(_TAGS.match(subject)), name):
+    at = _end_of(_SYMBOL.match(subject))
+    yield from _in_brackets(subject, at, name)
+    if match := _compact(subject, _end_of(_TAGS.match(subject, at)), name):
         yield from _first(subject, match)
-    if scope := _SCOPE.match(subject):
+    if scope := _SCOPE.match(subject, at):
         yield from _among(Form.SCOPE, scope, name)
-    yield from _after_type(subject, name)
+    yield from _after_type(subject, at, name)
 
 
 def at_end(subject: str, name: NamePattern) -> Iterator[FoundForm]:
@@ -95,9 +100,9 @@ def at_end(subject: str, name: NamePattern) -> Iterator[FoundForm]:
         subject = subject[: request.start()]
 
 
-def _in_brackets(subject: str, name: NamePattern) -> Iterator[FoundForm]:
+def _in_brackets(subject: str, at: int, name: NamePattern) -> Iterator[FoundForm]:
     """`[ID] x`, `(ID) x`, `[ID][SQL] x`, `[3.11][ID] x`; behind another id it is one of a list."""
-    brackets = list(_leading_brackets(subject))
+    brackets = list(_brackets(subject, at))
     if any(_FOLLOW_UP.fullmatch(bracket["inside"]) for bracket in brackets):
         return
     is_second = False
@@ -111,9 +116,8 @@ def _in_brackets(subject: str, name: NamePattern) -> Iterator[FoundForm]:
             is_second = True
 
 
-def _leading_brackets(subject: str) -> Iterator[re.Match[str]]:
-    """The brackets that begin the subject."""
-    at = 0
+def _brackets(subject: str, at: int) -> Iterator[re.Match[str]]:
+    """The brackets that follow each other from a place of the subject."""
     for _ in range(_MOST_TAGS):
         bracket = _BRACKET.match(subject, at)
         if bracket is None:
@@ -135,9 +139,9 @@ def _first(subject: str, match: re.Match[str]) -> Iterator[FoundForm]:
         yield FoundForm(form=Form.LEADING, begin=begin, end=end, needs_plan=is_word)
 
 
-def _after_type(subject: str, name: NamePattern) -> Iterator[FoundForm]:
+def _after_type(subject: str, at: int, name: NamePattern) -> Iterator[FoundForm]:
     """`feat: ID x`, `feat(api): [ID] x`."""
-    prefix = _TYPE.match(subject)
+    prefix = _TYPE.match(subject, at)
     if prefix is None or _REFERENCE.fullmatch(prefix["type"]):
         return
     match = _compact(subject, prefix.end(), name)
