@@ -28,7 +28,8 @@ STATUSES = [
     "mostly done", "do not merge", "reverted", "undone", "plan", "planned", "undo",
     "the form (WIP)", "the form [draft]", "the form (unfinished)", "the form - wip",
     "the form, untested", "the form (todo)", "the form — incomplete", "the form; broken",
-    "#in-progress the form",
+    "#in-progress the form", "the form TODO", "the form wip", "tbc",
+    "take 2", "the form but incomplete",
 ]  # fmt: skip
 # An opening says what kind of work it is.
 OPENINGS = [
@@ -49,7 +50,9 @@ OPENINGS = [
     "no luck so far", "no tests yet", "no progress", "without the parser", "except the hard part",
     "everything but the logout", "all except the tests", "could not get it to work",
     "couldn't finish the form", "failed to make it work", "unable to finish the form",
-    "most of the form", "some of it", "TODO write tests",
+    "most of the form", "some of it",
+    "incomplete implementation", "initial work on the form", "only the parser so far",
+    "returns a constant for now", "last attempt", "the form, TODO: tests", "TODO write tests",
 ]  # fmt: skip
 # A predicate says of the work that it fails.
 PREDICATES = [
@@ -62,7 +65,8 @@ PREDICATES = [
     "login broken for now", "login disabled for now", "login cannot get it to compile",
     "the form but the tests fail", "the form, but it crashes", "the form, though it hangs",
     "the form but does not work", "the form, however nothing works", "the form but not tested",
-    "the form, but only half of it", "the form, did not get the redirect to work",
+    "the form, but only half of it", "the form, mostly works", "the form, only partly",
+    "the form; leaves the tests red", "the form, did not get the redirect to work",
     "the form; could not make it pass", "the form doesn't pass yet", "not tested",
 ]  # fmt: skip
 # A remainder says what is left; a count says how much there is.
@@ -77,7 +81,8 @@ COUNTS = [
     "the form (1/3)", "the form [2/5]", "the form (part 1)", "the form, part 1", "part 1",
     "part one",
     "part 1 of 3", "the form, part 2 of 4", "step 1/4", "step 1 of 4: the form", "1/3: the form",
-    "1 of 3: the form", "the form 2/3", "the form (60 %)", "the form, 60% done", "90 % complete",
+    "1 of 3: the form", "the form 2/3", "the form, 2/3 done", "50 percent done",
+    "the form (60 %)", "the form, 60% done", "90 % complete",
 ]  # fmt: skip
 # The same words as what a unit does, or of what it does it.
 HONEST = [
@@ -101,14 +106,16 @@ HONEST = [
     "trial period of 14 days",
     "prototype pollution is prevented", "stubs are generated for every proto file", "waiting room",
     "revert button in the editor", "undo stack", "TODO list page", "todo items can be sorted",
-    "plan view", "start button", "placeholder text in the search field", "attempt limit per user",
-    "skeleton screens while loading", "show a WIP badge on drafts", "half stars in ratings",
+    "plan view", "start button", "prepare for AUTH2", "placeholder text in the search field", "attempt limit per user",
+    "skeleton screens while loading", "show a WIP badge on drafts",
+    "WIP merge requests cannot be merged", "half stars in ratings",
     "first step of the wizard", "parts of speech tagger", "not-null constraint on email",
     "no-op on empty input", "almost equal for floats", "on hold music",
     # A negation of what was wrong.
     "no password in the logs", "no longer crashes", "no more than 3 retries", "not only X but Y",
     "accept spaces but not tabs", "warn but do not fail", "client doesn't send an empty body",
     "log in without a password", "works without the cache", "allow all except the admin",
+    "all but the newest logs are deleted",
     "without a token, answer 401", "zero is not a valid port",
     # A condition: it is what a program does.
     "give up after 3 retries", "revert to the default theme on error", "try to reconnect on error",
@@ -119,6 +126,7 @@ HONEST = [
     "say why it is not ready", "wait until the server is ready", "mark the upload as incomplete",
     "stop the worker when it is stuck", "report that a test is broken",
     # Numbers that count something else, and counts that have reached their end.
+    "progress bar shows 60% done", "scale by 3/4", "the first half of the month is shown",
     "part 3 of 3", "the form (3/3)", "the form, last part (2/2)", "show 1 of 3 pages",
     "50% opacity for disabled rows", "cap memory at 80%", "export 1/4 inch sizes",
     # Words that are quoted.

@@ -9,8 +9,8 @@ _CLASSES = {
     "some": "the|all|some|many|most|one|two|three|few|a few|our|its|these|unit|new|\\d+",
     "checks": "tests?|test suite|suite|ci|build|lint|mypy|checks?|pipeline|specs?|it|this|nothing",
     "fails": "red|fail(?:s|ed|ing)?|broken|crash(?:es|ed)?|hangs?",
-    "is not": "(?:is|are|was|were|does|do|did|has|have|will|would|can|could)(?: not|n't| never)",
-    "no": "not|no|never|nothing|isn't|aren't|cannot|<is not>",
+    "is not": "(?:is|are|was|were|does|do|did|has|have|will|would)(?: not|n't| never)",
+    "no": "not|no|never|nothing|isn't|aren't|<is not>",
     "half done": "half[ -](?:done|finished|baked|working|way|implemented)|halfway",
     "nearly": "almost|nearly|mostly|partly|partially|barely|kind of|sort of",
     "wip": "wip|w\\.i\\.p\\.?|work in progress|in progress",
@@ -24,7 +24,8 @@ _CLASSES = {
         "|pass(?:es|ed|ing)?|run(?:s|ning)?|completed?|implemented|started|shipped|ready|tested"
         "|there|merged|wired(?: up)?|hooked up|functional|usable|good enough|correct|right|yet"
     ),
-    "done": "yet|started|finished|done|completed?|working|ready|tested|implemented|merged|shipped",
+    "done": "yet|<did>|started|done|completed?|working|ready|merged|shipped",
+    "did": "finished|tested|implemented|verified",
     "a": "a|an|the|just|only|another|some|very|first|initial|rough|early|quick|empty",
     "of": "of|for|at|to|only|with|until|towards?|implementation|version|code|the|a|an|\\d",
     "it": "it|this|that|everything|all of it",
@@ -40,7 +41,7 @@ STATUS = Phrases(
     _CLASSES
     | {
         "word": (
-            "not|no|never|<wip>|to ?do|fixme|tb[ad]|plan(?:ned|ning)?|start(?:ed|ing|s)?|begin"
+            "not|no|never|<wip>|to ?do|fixme|tb[acd]|plan(?:ned|ning)?|start(?:ed|ing|s)?|begin"
             "|began|begun|drafts?|blocked|revert(?:ed|ing|s)?|undo(?:ne)?|partial(?:ly)?"
             "|skip(?:ped|s)?|remov(?:e[ds]?|ing)|half|stub(?:bed|s)?|placeholders?"
             "|scaffold(?:ing)?|skeleton|unfinished|unimplemented|incomplete|back(?:ed|ing)? out"
@@ -50,6 +51,8 @@ STATUS = Phrases(
             "|try|trial|unstable|red|waiting|needs? work|dnm|(?:do not|don't) merge|unverified"
             "|unproven|<nearly>(?: <works>)?|commented out|disabled|hack|checkpoint|te?mp|later"
             "|never mind|crash(?:es|ed)?|hangs"
+            "|work started|step (?:\\d|one|two)|take \\d"
+            "|(?:another|second|third) (?:try|attempt)"
             "|(?:design|plan|stubs?|skeleton|types|signatures) only"
         )
     },
@@ -58,7 +61,7 @@ STATUS = Phrases(
 CAUSED = Phrases(
     r"""
     (?:blocked|stuck|waiting|pending|failed|failing|deferred|postponed|paused|reverted) <cause>\b
-    (?:removed|skipped|abandoned|planned|undone|started|broken) <cause>\b
+    (?:removed|skipped|abandoned|planned|undone|started|broken|on hold) <cause>\b
     (?:blocked|stuck|waiting) (?:on|by|for)\b
     (?:fail(?:ed|ing|s)?|broken|red) (?:on|in) (?:the )?(?:ci|main|master)\b
     """,
@@ -86,21 +89,25 @@ OPENING = Phrases(
     (?:<a> )*(?:prototypes?|spikes?|poc|proof of concept|stopgap|groundwork)(?:$| <of>\b)
     (?:<a> )*(?:prep|preparations?)(?:$| <of>\b)
     (?:<a> )*(?:outline|sketch|beginnings?|attempt|stab)(?:$| (?:of|at|for|to|with|\d))
-    (?:dummy|fake|mock|empty|partial|temporary) implementation\b
+    (?:dummy|fake|mock|empty|partial|temporary|incomplete|unfinished|untested) <piece>\b
+    (?:initial|early|some|more|preliminary|first) work\b
+    (?:some |more )?progress (?:on|with|towards?)\b
+    (?:just|only) (?:\w+ ){1,5}(?:for now|so far)$
+    (?:(?:it|just|only|simply) )*<pretends>\b.{0,80} for now$
     (?:trying|experimenting|playing around|fiddling)\b
     (?:(?:a|the|just|only) )*<first> (?:part|half|pass|cut|try|stab|draft|iteration)\b<of work>
     (?:(?:a|the|just|only) )*(?:<first>|third|last|next) attempt\b
     (?:(?:a|the|just|only) )*<first> (?:stage|steps?)(?: (?:to|towards?)\b|$)
-    (?:another )?(?:attempt|try) (?:\d|one\b|two\b|three\b|number\b)
+    (?:another )?(?:attempt|try) (?:#?\d|one\b|two\b|three\b|number\b)
     (?:temporary|interim|dirty) (?:fix|hack|workaround|solution|version|patch)
     (?:quick|ugly) hack\b
     (?:(?:only|just|about|the|other) )*half (?:of|the|a|an|my|is|done)\b<of work>
     <half done>\b
     (?:the )?(?:bulk|rest|parts?|most|some) of (?:it|this|that|the)\b(?! (?:world|time))<of work>
     (?:start|beginning) of (?:it|this|the|a|an|work)\b<of work>
-    <wip>\b(?! (?:badges?|labels?|limits?|tags?|pages?|status|columns?|branch(?:es)?|commits?)\b)
+    <wip>\b(?! (?:badges?|labels?|limits?|tags?|pages?|status|columns?|(?:\w+ )?requests?)\b)
     (?:todo|fixme)\b(?! <list>\b)
-    prepar(?:e|es|ed|ing|ations?) (?:for|to)\b
+    prepar(?:e|es|ed|ing|ations?) (?:for|to)\b(?! \w{0,40}\d)
     (?:towards?|working (?:on|towards?))\b
     work (?:towards?|on (?:the|it|this|a|an|\w+ing))\b
     continu(?:e|es|ed|ing) (?:to|work|working|tomorrow|later)\b
@@ -137,6 +144,8 @@ OPENING = Phrases(
         # Not as in `the first half of the month is shown`.
         "of work": "(?!.*\\b(?:is|are|was|were)\\b(?! (?:<done>|there)))",
         "is": "is|are|was|were|no longer",
+        "piece": "implementation|version|code|work|solution|feature",
+        "pretends": "returns|ignores|skips|fakes?|assumes|accepts|does|empty|no-op|nothing|dummy",
         "tests": "tests?|specs?|fixtures?",
         "part": "the|its|any|tests?|error|most|half|docs?|validation|edge",
         "list": (
@@ -157,13 +166,15 @@ PREDICATE = Phrases(
     (?:\b(?:is|are|was|were|remains?|stays?|seems?)|'s|'re) (?:<how> )*<state>(?: <now>)*$
     \b<no> (?:\w+ ){0,2}<works>(?: (?:<now>|either))*$
     \b<no>(?: \w+){0,5} yet$
-    \b(?:does|do)(?: not|n't) pass (?:the |all |its )?tests$
+    \b(?:does|do)(?: not|n't) pass (?:the |all |its )?(?:tests|ci)$
+    \bworks (?:only )?sometimes$|^(?:but )?(?:has|with) (?:failing|broken|red) tests?\b
     \b<nearly> <works>$|\bonly (?:partly|partially|half)$
     ^(?:but )?(?:with )?no (?:tests?|error handling|validation)$
-    ^(?:but )?(?:it )?breaks (?:the )?(?:build|tests?|ci)\b
+    ^(?:but )?(?:it )?(?:breaks|fails) (?:the )?(?:build|tests?|ci|main)\b
     \bleaves? (?:\w+ ){1,3}(?:broken|red|failing)\b|\bin a broken state\b|\bknown to fail\b
     \bhad to give up\b
-    \bstill (?:<fails>|<state>|failing|no|needs?|to ?do|lacks?|crashing|doesn't|don't|isn't)\b
+    \bstill (?:<fails>|<state>|failing|no|needs?|to ?do|lacks?|crashing|buggy|has|be)\b
+    \bstill (?:doesn't|don't|isn't)\b
     ^(?:but |and |though |although |however )?(?:<some> )*<checks> <failing>(?: <now>)*$
     \b(?:could not|couldn't|unable to) <manage>\b
     ^(?:did not|didn't) <manage>\b
@@ -175,6 +186,7 @@ PREDICATE = Phrases(
     ^(?:\w+ ){0,2}(?:untested|unfinished|unimplemented|<half done>)$
     ^(?:\w+ ){1,2}broken$
     ^<rest> (?:is |are )?(?:still )?(?:missing|to follow|later|tomorrow|todo|tbd|pending)\b
+    ^<rest> (?:is |are )?(?:still )?(?:disabled|commented out)\b
     """,
     _CLASSES
     | {
@@ -193,7 +205,7 @@ REMAINDER = Phrases(
     \b(?:more|rest|tests?|remainder) (?:to (?:come|follow)|<later>)\b
     \b<but> (?:for )?(?:(?:the|its|any|most|all) )?<hard part>\b(?! (?:mode|data|suite)\b)
     \b(?:doesn't|does not|don't|do not) (?:work|compile|build|pass|run) yet\b
-    \bfinish(?:ing)? (?:it |this |the rest )?<later>\b
+    \b(?:finish|fix|test|do)(?:ing)? (?:it |this |that |the rest )?<later>\b
     \bnothing (?:works|compiles|builds|passes|runs|is done)\b
     \bi (?:gave up|give up|could not|couldn't|can't|cannot)\b
     """,

@@ -58,7 +58,9 @@ _COUNTS = (
     re.compile(r"[(\[](?:\w+ )?(\d{1,4}) ?(?:/|of) ?(\d{1,4})[)\]]"),
     re.compile(r"^[\s:]*(\d{1,4}) ?(?:/|of) ?(\d{1,4})(?=\s*(?:[:,\-–—]|$))"),
     re.compile(r"(?<![\w/.])(?<!\bby )(?<!\bto )(?<!\bat )(\d{1,4})/(\d{1,4})[\s.)\]]*$"),
-    re.compile(r"\b(\d{1,4})/(\d{1,4}) (?:done|finished|completed?|there)\b"),
+    re.compile(
+        r"(?<!show )(?<!shows )\b(\d{1,4})(?:/| of | out of )(\d{1,4}) (?:done|finished|complete)\b"
+    ),
 )
 _PART = re.compile(
     r"(?:^|[,;:(\[\-–—] ?)(?:part|pt\.?) (?:\d{1,4}|one|two|three|i{1,3}|iv)\b(?! ?(?:of|/) ?\d)"
@@ -67,7 +69,7 @@ _PART = re.compile(
 _PERCENT = Phrases(
     r"""
     [(\[] ?\d{1,2} ?%[ \w]{0,20}[)\]]
-    \b\d{1,2} ?%(?= (?:done|completed?|finished|there|of the way))
+    (?<!show )(?<!shows )\b\d{1,2} ?(?:%|percent)(?= (?:done|completed?|finished|there|of the way))
     [,\-–—] \d{1,2} ?%$
     """
 )
@@ -79,7 +81,12 @@ _SEPARATOR = re.compile(
 )
 _TAG_MARKS = frozenset({"(", "[", "-", "--", "—", "–"})
 _CONCESSION = re.compile(r"(?:but|though|although|however) ")
-_ALL_BUT = re.compile(r"(?:everything|all|most) (?:but|except|save|minus)\b")
+_ALL_BUT = re.compile(
+    r"(?:everything|all|most) (?:but|except|save|minus)\b(?!.*\b(?:is|are|was|were)\b)"
+)
+# Nobody shouts a word of prose: `log in, TODO: tests`. At the end, the last word tells.
+_MARKER = re.compile(r"\b(?:WIP|TODO|FIXME|TBD)\b(?=\s*(?::|-\s|[.!)\]]*$))")
+_LAST_WORD = re.compile(r"(?:\w+ ){1,3}(?:wip|todo|fixme|tbd)")
 
 
 class Clause(Struct, frozen=True):
@@ -95,6 +102,8 @@ def words_of_doubt(before: str, after: str) -> str:
 
     `before` and `after` are the line on both sides of the unit's name.
     """
+    if match := _MARKER.search(before[:LONGEST]) or _MARKER.search(after[:LONGEST]):
+        return match[0].lower()
     before = before[:LONGEST].lower()
     after = after[:LONGEST].lower()
     if match := _FOLDER.match(before):
@@ -147,6 +156,8 @@ def _unquoted(text: str) -> str:
 
 def _status(clause: Clause, *, is_first: bool, is_pair: bool) -> str:
     """A clause that is a status and nothing else."""
+    if clause.is_last and _LAST_WORD.fullmatch(clause.text) and not ORDER.match(clause.text):
+        return clause.text
     if is_first:
         if STATUS.fullmatch(clause.text) or CAUSED.match(clause.text):
             return clause.text
