@@ -446,4 +446,12 @@ def test_a_registry_cannot_give_away_a_commit_that_names_another_unit(message):
     "subject", ["UTF-8 names", "x (CVE-2024-1)", "SHA-256 sums", "x (RFC-1234)"]
 )
 def test_standards_are_no_units(subject):
+    assert not mentions.names_some_unit(subject)
+
+
+@pytest.mark.parametrize(
+    "subject", ["PROJ-12. It fails on Windows", "PROJ-12 - typos", "x (PROJ-12)"]
+)
+def test_the_title_of_an_issue_claims_nothing_about_the_change(subject):
+    assert mentions.names_some_unit(subject)
     assert not mentions.is_ship_shaped(subject)

@@ -31,15 +31,19 @@ _AT_BEGINNING = (
     re.compile(rf"{_FOLDER}(?:{_WORD}[ \t]+){{0,4}}{_WORD}:?[ \t]+(?i:{_ORDINAL}){_END}"),
     re.compile(rf"{_FOLDER}(?:\w+\()?(?P<series>[A-Za-z]+)\)?:?[ \t]+(?P=series)[_\-]?\d\w*{_END}"),
     re.compile(rf"{_FOLDER}[A-Z]{{2,}}:?[ \t]+(?:{_ID_IN_CAPITALS}|\d+:){_END}"),
-    re.compile(rf"\[{_ID_IN_CAPITALS}\]|\({_KEY}\)"),
-    re.compile(rf"{_KEY}(?:\.?[ \t]|[ \t]*[;|–—]|$)"),
-    re.compile(rf"\w{{1,30}}(?:\([^()]{{0,60}}\))?!?:[ \t]*{_KEY}(?:[ \t:]|$)"),
-    re.compile(rf"\w{{1,30}}\({_KEY}\)!?:"),
+    re.compile(rf"\[{_ID_IN_CAPITALS}\]"),
 )
 _AT_END = re.compile(
-    rf"(?:\((?:refs )?(?:[\w.\-]+/)*{_WORD}:?[ \t]+(?:(?i:{_ORDINAL})|{_ID_IN_CAPITALS})\)"
-    rf"|[(\[]{_KEY}[)\]])(?:[ \t]*\(#\d+\))?[ \t]*$"
+    rf"\((?:refs )?(?:[\w.\-]+/)*{_WORD}:?[ \t]+(?:(?i:{_ORDINAL})|{_ID_IN_CAPITALS})\)"
+    rf"(?:[ \t]*\(#\d+\))?[ \t]*$"
 )
+# A tracker's key in one of the forms of `names.forms`. The words after it are often the title of a
+# fault, so it names a unit and claims nothing about what the commit changed.
+_KEY_FORM = re.compile(
+    rf"\({_KEY}\)|{_KEY}(?:\.?[ \t]|[ \t]*[;|–—]|$)|\w{{1,30}}\({_KEY}\)!?:"
+    rf"|\w{{1,30}}(?:\([^()]{{0,60}}\))?!?:[ \t]*{_KEY}(?:[ \t:]|$)"
+)
+_KEY_AT_END = re.compile(rf"[(\[]{_KEY}[)\]](?:[ \t]*\(#\d+\))?[ \t]*$")
 _CLOSES = re.compile(
     rf"(?:^|[,;.(][ \t]*)(?ai:close[sd]|fixe[sd]|resolve[sd]|implements)[ \t]+(?:#\d|{_KEY})"
 )
@@ -57,8 +61,10 @@ def names_some_unit(message: str) -> bool:
     """Whether a whole message names a unit, any unit, as its own."""
     if _TRAILER.search(message):
         return True
-    subject = message.partition("\n")[0][:LONGEST_SUBJECT]
-    return is_ship_shaped(subject) or _CLOSES.search(subject) is not None
+    subject = message.partition("\n")[0][:LONGEST_SUBJECT].strip()
+    if is_ship_shaped(subject) or _KEY_FORM.match(subject):
+        return True
+    return bool(_KEY_AT_END.search(subject) or _CLOSES.search(subject))
 
 
 def is_ship_shaped(subject: str) -> bool:
