@@ -192,6 +192,13 @@ def test_the_number_of_a_pull_request_is_a_faint_name():
     assert naming is not None and naming.faint
 
 
+@pytest.mark.parametrize("text", ["PROJ-12: x", "PROJ-12 x", "[PROJ-12] x", "Closes PROJ-12"])
+def test_a_key_names_the_number_of_a_plan(text):
+    assert plainly(UnitName("PROJ", "12"), text)
+    assert named(UnitName("PROJ", "1"), text) is None
+    assert named(UnitName("OTHER", "12"), text) is None
+
+
 @pytest.mark.parametrize(
     "text", ["Fix AUTH1", "Fix AUTH1: a typo", "Fixes AUTH1 crash", "Implement AUTH1 parser"]
 )
@@ -298,7 +305,8 @@ ALL_FORMS = [
     for text in texts
 ]  # fmt: skip
 UNITS = [
-    ("PROJ", "PROJ-12"), ("AUTH", "AUTH1"), ("AUTH", "1"), ("AUTH", "Phase 1"), ("GH", "GH-12"),
+    ("PROJ", "PROJ-12"), ("AUTH", "AUTH1"), ("AUTH", "1"), ("PROJ", "12"), ("AUTH", "Phase 1"),
+    ("GH", "GH-12"),
     ("gh", "12"), ("#", "#12"), ("Ops", "ops_3"), ("docs/42_wheel-builds", "Phase 3"),
     ("ÜBER", "ÜBER1"),
     ("AUTH", "login"), ("TA\u017fK", "TA\u017fK-1"), ("AX", "AX3'-1"),

@@ -20,6 +20,8 @@ class NamePattern:
         self.number = issue_number(plan, phase)  # of an issue that people write as #12
         bare = [each for each in spellings if contains_plan(plan, each) and " " not in each]
         keys = [f"{plan}/{each}" for each in spellings] + [each for each in bare if is_key(each)]
+        if phase.isdecimal():
+            keys.append(f"{plan}-{phase}")
         if self.number:
             keys += [f"#{self.number}", f"GH-{self.number}"]
             keys += [f"{noun} #{self.number}" for noun in _NOUNS]
