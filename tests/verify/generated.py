@@ -24,12 +24,15 @@ PLAIN_FORMS = (
     "{id}: do it", "{plan}: {id} do it", "{plan} {id} do it", "src/{id}: do it", "{id}:",
     "do it\n\nUnit: {plan}/{id}", "do it\n\nWhy not.\n\nShips: {plan} {id}\nSigned-off-by: A <a@b>",
     "v1.2.3: {id} and more", "v1.2.3: more\n\nIn short:\n- {id} do it\n",
+    "[{id}] do it", "{id} - do it", "feat({id}): do it", "do it, closes {id}",
+    "do it\n\nCloses {id}",
 )  # fmt: skip
 FAINT_FORMS = (
     "feat({plan}): {id} do it", "feat: do it ({plan} {id})", "feat: do it ({plan} {id}) (#42)",
     "{id}, ZED9: both",
     "ZED9 + {id}: both", "{plan}: {id}, ZED9", "{plan}: ZED9/{id} both",
     "A branch (#7)\n\n* {id}: do it\n\n* ZED9: it",
+    "do it\n\nCloses ZED9, {id}", "[ZED-9][{id}] do it",
 )  # fmt: skip
 UNFINISHED_FORMS = ("{id}: WIP", "wip/{id}: do it", "{plan}: {id} not done")
 FORMS = (*PLAIN_FORMS, *FAINT_FORMS, *UNFINISHED_FORMS)
