@@ -131,7 +131,8 @@ HONEST = [
     "part 3 of 3", "the form (3/3)", "the form, last part (2/2)", "show 1 of 3 pages",
     "50% opacity for disabled rows", "cap memory at 80%", "export 1/4 inch sizes",
     # Words that are quoted.
-    "label it 'not done'", "print `WIP` before the name", 'say "could not finish" in red',
+    "label it 'not done'", "print `TODO:` before it", "print `WIP` before the name",
+    'say "could not finish" in red',
 ]  # fmt: skip
 
 
@@ -165,6 +166,12 @@ def test_doubt_counts_in_every_form_of_a_name(form, is_around, text):
     assert naming is not None and naming.negated
     honest = UNIT.find_in(Message.parse(form.format("skip empty lines when there is no text")))
     assert honest is not None and not honest.negated
+
+
+@pytest.mark.parametrize("component", ["plan", "undo", "trial", "pending", "half"])
+def test_a_component_before_the_colon_is_no_status(component):
+    naming = UNIT.find_in(Message.parse(f"{component}: validate names (AUTH AUTH1)"))
+    assert naming is not None and not naming.negated
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ TAG = Phrases(
         "tag": (
             "<wip>|todo|fixme|tbd|draft|unfinished|incomplete|partial|<half done>|untested|broken"
             "|failing|unimplemented|blocked|failed|stub(?:s|bed)?|placeholder|stopgap|prototype"
-            "|poc|not[ -]done|needs? work|do not merge|dnm|gave up"
+            "|poc|not[ -]done|needs? work|do not merge|dnm|gave up|revert(?:ed|s)?"
         )
     },
 )

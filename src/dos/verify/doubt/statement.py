@@ -102,26 +102,31 @@ def words_of_doubt(before: str, after: str) -> str:
 
     `before` and `after` are the line on both sides of the unit's name.
     """
-    if match := _MARKER.search(before[:LONGEST]) or _MARKER.search(after[:LONGEST]):
+    before = _unquoted(before[:LONGEST])
+    after = _unquoted(after[:LONGEST])
+    if match := _MARKER.search(before) or _MARKER.search(after):
         return match[0].lower()
-    before = before[:LONGEST].lower()
-    after = after[:LONGEST].lower()
+    before = before.lower()
+    after = after.lower()
     if match := _FOLDER.match(before):
         return match[0]
     if match := _BESIDE.search(before[-_LONGEST_BESIDE:]):
         return match[0]
     if match := _SMART.search(after):
         return match[0]
-    return _in_statement(before) or _in_statement(after)
+    return _in_statement(before, TAG) or _in_statement(after, STATUS)
 
 
-def _in_statement(text: str) -> str:
-    """The words of doubt on one side of the name."""
+def _in_statement(text: str, statuses: Phrases) -> str:
+    """The words of doubt on one side of the name.
+
+    `statuses` are those that may stand before a colon: `plan: …` before a name is a component.
+    """
     if counted := _count(text):
         return counted
-    text = _unquoted(text).lstrip(" \t:—–-|.,;/")
+    text = text.lstrip(" \t:—–-|.,;/")
     if prefix := _PREFIX.match(text):
-        if STATUS.fullmatch(prefix["type"]):
+        if statuses.fullmatch(prefix["type"]):
             return prefix["type"]
         text = text[prefix.end() :]
     if match := _ALL_BUT.match(text):
