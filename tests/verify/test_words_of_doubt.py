@@ -1,13 +1,17 @@
 """Words of doubt are grammar: what counts is of what a word is said."""
 
+import re
+
 import pytest
 from amounts import EXAMPLES
 from growth import grows_less_than
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from repository import Repository
 
+from dos.verify.doubt import body, phrases, statement
 from dos.verify.doubt.body import MOST_LINES, admission
+from dos.verify.doubt.phrase_list import Phrases
 from dos.verify.message import Message, unfinished_words
 from dos.verify.naming import UnitName
 from dos.verify.shipped import Answer
@@ -331,3 +335,23 @@ def test_a_phrase_of_the_plans_title_is_no_doubt(tmp_path):
     repository.commit("declare", {"docs/auth-plan.md": plan})
     repository.commit("AUTH1: the build is broken")
     assert repository.verify("AUTH", "AUTH1").answer is Answer.SHIPPED
+
+
+LISTS = [
+    value
+    for module in (phrases, statement, body)
+    for value in vars(module).values()
+    if isinstance(value, Phrases)
+]
+PHRASES = [phrase for phrase_list in LISTS for phrase in phrase_list.phrases]
+
+
+@pytest.mark.parametrize("phrase", PHRASES, ids=range(len(PHRASES)))
+@given(data=st.data())
+@settings(max_examples=10, suppress_health_check=list(HealthCheck), deadline=None)
+def test_a_phrase_is_compiled_for_every_text_that_it_matches(phrase, data):
+    text = data.draw(st.from_regex(phrase.pattern, alphabet=st.characters(codec="ascii"))).lower()
+    match = phrase.pattern.search(text)
+    is_inside_word = match and text[max(match.start() - 1, 0) : match.start()].isalpha()
+    if match and not is_inside_word:
+        assert phrase.may_match(re.findall("[a-z]+", text))

@@ -1,15 +1,42 @@
-"""Patterns from lists of phrases, one to a line, compiled when they are first needed."""
+"""Patterns from lists of phrases, one to a line, each compiled when a text first needs it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+
+_NO_WORD = re.compile(r"\\.|[a-z]\?")  # escapes, and letters that may be missing
+_LETTERS = re.compile(r"[a-z]+")
+
+
+class Phrase:
+    """One pattern, and the words of which every text that it matches has at least one.
+
+    Compiling all phrases would cost more than the rest of a short command. Most texts have no
+    word in common with most phrases, and then neither has to be compiled.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        stems = set(_LETTERS.findall(_NO_WORD.sub(" ", source)))
+        self._letters = frozenset(stem for stem in stems if len(stem) == 1)
+        self._stems = tuple(stems - self._letters)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile(self.source)
+
+    def may_match(self, words: list[str]) -> bool:
+        """Whether a text with these words can match; without words in the pattern, any can."""
+        if not self._stems and not self._letters:
+            return True
+        return any(word.startswith(self._stems) or word in self._letters for word in words)
 
 
 class Phrases:
     """Phrases of which any one may match; each line of the text is a pattern.
 
     `<name>` stands for the class of words of that name. Blank lines and lines with `#` are notes.
-    Most commands load these lists and never need them, so nothing is compiled on import.
+    The texts that are asked about are in lower case.
     """
 
     def __init__(self, text: str, classes: Mapping[str, str] | None = None) -> None:
@@ -17,25 +44,35 @@ class Phrases:
         self._classes = classes or {}
 
     @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """All phrases as one pattern."""
-        lines = []
+    def phrases(self) -> list[Phrase]:
+        """The phrases in their order."""
+        phrases = []
         for line in map(str.strip, self._text.split("\n")):
             if line and not line.startswith("#"):
-                lines.append(f"(?:{expanded(line, self._classes)})")
-        return re.compile("|".join(lines))
+                phrases.append(Phrase(expanded(line, self._classes)))
+        return phrases
 
     def match(self, text: str) -> re.Match[str] | None:
-        """The phrase that the text begins with."""
-        return self.pattern.match(text)
+        """The first phrase that the text begins with."""
+        return next(filter(None, (pattern.match(text) for pattern in self._patterns(text))), None)
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
-        """The phrase that the whole text is."""
-        return self.pattern.fullmatch(text)
+        """The first phrase that the whole text is."""
+        matches = (pattern.fullmatch(text) for pattern in self._patterns(text))
+        return next(filter(None, matches), None)
 
     def search(self, text: str, begin: int = 0, end: int | None = None) -> re.Match[str] | None:
-        """The first phrase in the text, or in a part of it."""
-        return self.pattern.search(text, begin, len(text) if end is None else end)
+        """The phrase that begins first in the text, or in a part of it."""
+        last = len(text) if end is None else end
+        matches = [pattern.search(text, begin, last) for pattern in self._patterns(text)]
+        return min(filter(None, matches), key=re.Match.start, default=None)
+
+    def _patterns(self, text: str) -> Iterator[re.Pattern[str]]:
+        """The patterns that can match in a text."""
+        words = _LETTERS.findall(text)
+        for phrase in self.phrases:
+            if phrase.may_match(words):
+                yield phrase.pattern
 
 
 def expanded(line: str, classes: Mapping[str, str]) -> str:
