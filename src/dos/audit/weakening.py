@@ -34,6 +34,8 @@ class WeakeningKind(StrEnum):
     ASSERTIONS_REMOVED = "assertions removed"
     ASSERTIONS_LOOSENED = "assertions loosened"
     TESTS_SKIPPED = "tests skipped"
+    TESTS_NOT_RUN = "settings keep tests from running or failing"
+    OUTPUT_REWRITTEN = "expected output rewritten"
 
 
 class Weakening(Struct, frozen=True, kw_only=True):
@@ -125,10 +127,8 @@ class _Comparison:
             if change.new is not None and _is_collected(change.path, self.old):
                 self.new[change.path] = _read(change.path, change.new)
         # Deleted files about removed code.
-        self.orphans: set[str] = set()
-        for path, text in self.deleted.items():
-            if _mentions(text, removed_names):
-                self.orphans.add(path)
+        deleted = self.deleted.items()
+        self.orphans = {path for path, text in deleted if _mentions(text, removed_names)}
 
     def weakenings(self) -> list[Weakening]:
         """Return what is weaker. A loss in sum is reported only if no case shows it."""

@@ -7,6 +7,8 @@ from itertools import islice
 from dos.audit import claim_kinds, weakening
 from dos.audit.audit import Evidence, Limit, has_effect
 from dos.audit.claim_kinds import ClaimKind, SubjectClaim
+from dos.audit.io import settings_changes
+from dos.audit.io.settings_changes import ChangeReader
 from dos.audit.weakening import TestChange, Weakening
 from dos.git import commits
 from dos.git.changes import CommitFacts, FileChange
@@ -60,7 +62,7 @@ class Auditor:
     def weakened(self, facts: CommitFacts) -> list[Weakening]:
         """Return how a commit weakens tests, without the rest of its evidence."""
         claim = claim_kinds.parse_claim(facts.subject)
-        return _CommitFiles(self._git, self._objects, self._blobs, facts, claim).weakened()
+        return _CommitFiles(self._git, self._objects, self._blobs, facts, claim).all_weakened()
 
     def gather(self, facts: CommitFacts) -> Evidence:
         """Return the evidence of one commit."""
@@ -71,7 +73,7 @@ class Auditor:
                 sha=name, subject=facts.subject, claim=claim, files=(), limits=(Limit.SHALLOW,)
             )
         files = _CommitFiles(self._git, self._objects, self._blobs, facts, claim)
-        weakened = tuple(files.weakened())
+        weakened = tuple(files.all_weakened())
         cosmetic: frozenset[str] = frozenset()
         tests_shrank = False
         if not weakened:  # a weakened test decides the verdict, and nothing else is read then
@@ -167,6 +169,22 @@ class _CommitFiles:
                 old, new = self._texts(change)
                 balance += len((new or "").splitlines()) - len((old or "").splitlines())
         return balance < 0
+
+    def all_weakened(self) -> list[Weakening]:
+        """Return how the commit weakens tests, their runners' settings or their expected output."""
+        found = self.weakened()
+        reader = ChangeReader(
+            texts=self._texts, is_readable=self._is_own, is_cosmetic=self._is_cosmetic
+        )
+        found += settings_changes.weakened_settings(self._objects, self._facts, reader)
+        found += settings_changes.rewritten_output(self._facts, reader)
+        if found and self._claim.says_removed and self._is_exact_revert():
+            return []
+        return found
+
+    def _is_own(self, change: FileChange) -> bool:
+        """Whether a change can be read, and is of this commit itself and not of a merged one."""
+        return not self._came_by_merge(change) and self._is_readable(change)
 
     def weakened(self) -> list[Weakening]:
         """Return how the commit weakens tests; removals that the commit explains are excused."""

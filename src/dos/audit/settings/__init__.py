@@ -1,0 +1,1 @@
+"""Settings of test runners and CI services: which tests run, and whether a failure counts."""

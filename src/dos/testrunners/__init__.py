@@ -1,0 +1,1 @@
+"""Test runners: the commands that start them, and the settings that they read."""
