@@ -146,15 +146,58 @@ def test_a_measured_witness_is_found_by_its_commit_newest_first(dos, workspace, 
     assert dos("journal", "check").code == 0
 
 
-def seen(verdict, *, bound=True, unit="", command="make test"):
+@pytest.fixture
+def repriced(dos, workspace):
+    """A commit that changes what an old test asks for, and says so in its plan and its test."""
+    test = "for each in tests/test_*.sh; do sh $each || exit 1; done"
+    dos("config", "set", "workers.test", test)
+    for word in ("old", "new"):
+        (workspace / "code").mkdir(exist_ok=True)
+        (workspace / "tests").mkdir(exist_ok=True)
+        (workspace / "code" / "it").write_text(f"{word}\n")
+        (workspace / "tests" / "test_it.sh").write_text(f"grep -q {word} code/it\n")
+        (workspace / "tests" / "test_kept.sh").write_text("test -s code/it\n")
+        (workspace / "tests" / "test_more.sh").write_text("test -d code\n")
+        git("add", "--all", cwd=workspace)
+        git("commit", "--quiet", "--message", f"AUTH1: say {word}", cwd=workspace)
+    return git("rev-parse", "HEAD", cwd=workspace).strip()
+
+
+def test_a_regression_can_be_marked_as_intended_and_is_named_wherever_it_counts(
+    dos, workspace, repriced
+):
+    words = ("test-witness", "run", "--repeat", "1", "--record")
+    assert dos(*words).code == 5
+    answer = dos(*words, "--intended", "tests/test_it.sh", "--intended", "tests/test_kept.sh")
+    assert answer.code == 0, answer.out
+    assert "intended: tests/test_it.sh fails on the new code" in answer.out
+    assert "unused mark: tests/test_kept.sh does not fail on the new code" in answer.out
+    answer = dos(*words, "--intended", "tests/test_it.sh", "--json")
+    mark = {"test": "tests/test_it.sh", "outcome": "fail", "fails": True}
+    assert answer.json["intended"] == [mark] and "tests/test_it.sh" in answer.json["reason"]
+    with World(workspace) as world:
+        records = recorded.records_for_commit(world, repriced)
+    assert [record.intended for record in records] == [("tests/test_it.sh",)] * 2 + [()]
+    shown = dos("verify", "AUTH/AUTH1")
+    assert "old tests fail with it as intended: tests/test_it.sh" in shown.out
+    assert dos("journal", "check").code == 0
+
+
+def test_a_mark_of_what_is_no_old_test_is_refused(dos, state, repriced):
+    answer = dos("test-witness", "run", "--intended", "code/it")
+    assert answer.code == 2 and "names no test file" in answer.err
+
+
+def seen(verdict, *, bound=True, unit="", command="make test", intended=()):
     return recorded.RecordedWitness(
         commit="c", tree="t", unit=unit, verdict=verdict, witnesses=verdict == "DISCRIMINATES",
         assert_level=True, command=command, command_from="dos.toml" if bound else "--cmd",
-        network="off", reason="",
+        network="off", reason="", intended=intended,
     )  # fmt: skip
 
 
 GOOD = seen("DISCRIMINATES")
+MARKED = seen("DISCRIMINATES", intended=("tests/test_a.py",))
 
 
 @pytest.mark.parametrize(
@@ -170,6 +213,11 @@ GOOD = seen("DISCRIMINATES")
         ([seen("DISCRIMINATES", bound=False)], False),
         ([seen("DISCRIMINATES", unit="A/2")], False),
         ([seen("DISCRIMINATES", unit="A/1")], True),
+        ([seen("REGRESSIVE"), GOOD], False),
+        ([MARKED, seen("REGRESSIVE")], True),
+        ([MARKED, seen("UNSATISFIED")], False),
+        ([MARKED, seen("FLAKY")], False),
+        ([GOOD, MARKED, seen("REGRESSIVE")], True),
     ],
 )
 def test_a_witness_stands_while_no_other_run_of_its_kind_speaks_against_it(found, stands):

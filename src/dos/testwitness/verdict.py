@@ -131,6 +131,18 @@ class SuiteRun(Struct, frozen=True, kw_only=True):
 Runs = tuple[SuiteRun, ...]
 
 
+class IntendedTest(Struct, frozen=True, kw_only=True):
+    """An old test that is marked to fail on the new code, and how it came out there."""
+
+    test: str  # as it was marked
+    outcome: SuiteOutcome = SuiteOutcome.NOT_RUN  # with all old tests that are not marked
+
+    @property
+    def fails(self) -> bool:
+        """Whether the mark excuses something."""
+        return self.outcome in (SuiteOutcome.FAIL, SuiteOutcome.ERROR)
+
+
 class Matrix(Struct, frozen=True, kw_only=True):
     """The runs of each cell in order; a cell without runs was not tried."""
 
@@ -139,6 +151,8 @@ class Matrix(Struct, frozen=True, kw_only=True):
     new_tests_old_code: Runs = ()
     new_tests_new_code: Runs = ()
     has_old_tests: bool = True  # without any, the old tests are not run
+    has_unmarked_tests: bool = True  # without any, none is left to run on the new code
+    intended: tuple[IntendedTest, ...] = ()  # old tests that are meant to fail on the new code
     hindrance: str = ""  # why nothing can be measured
     weakened: tuple[str, ...] = ()  # tests that the change itself weakens
     rung: Accountability = Accountability.AGENT_AUTHORED
@@ -157,6 +171,8 @@ class Matrix(Struct, frozen=True, kw_only=True):
         """The cells of the old tests, if there are any."""
         if not self.has_old_tests:
             return ()
+        if not self.has_unmarked_tests:
+            return (Cell.OLD_OLD,)
         return (Cell.OLD_OLD, Cell.OLD_NEW)
 
 
@@ -231,11 +247,20 @@ def _qualified(verdict: Verdict, seen: Matrix) -> Verdict:
         return structs.replace(
             verdict, answer=Answer.ABSTAIN, reason=reason, witnesses=False, assert_level=False
         )
+    unknown = [mark.test for mark in seen.intended if mark.outcome is SuiteOutcome.NOT_RUN]
+    if unknown:
+        reason = f"red to green, and tests that are meant to fail did not run: {join_some(unknown)}"
+        return structs.replace(
+            verdict, answer=Answer.ABSTAIN, reason=reason, witnesses=False, assert_level=False
+        )
     baseline = verdict.evidence.baseline
     reason = f"the new tests come out as {baseline} on the old code and pass on the new"
     times = len(seen.new_tests_new_code)
     if times > 1:
         reason += f", {times} times each"
+    failing = [mark.test for mark in seen.intended if mark.fails]
+    if failing:
+        reason += f"; old tests that fail on the new code as intended: {join_some(failing)}"
     return structs.replace(verdict, reason=reason)
 
 

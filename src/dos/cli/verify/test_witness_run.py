@@ -19,7 +19,7 @@ from dos.journal.events.runs import TestWitnessed
 from dos.machine import process
 from dos.testwitness.io.recorded import TYPED
 from dos.testwitness.io.run import WitnessRequest, WitnessResult, witness_tests
-from dos.testwitness.verdict import Answer, Cell, Runs
+from dos.testwitness.verdict import Answer, Cell, IntendedTest, Runs, SuiteOutcome
 from dos.text import join_some, replace_undecodable, validated_name
 from dos.units.io import sources
 from dos.unknown import Unknown
@@ -51,6 +51,14 @@ class Args(Struct, kw_only=True):
     cmd: Annotated[str, Option(help="shell command that runs the tests", metavar="COMMAND")] = ""
     paths: Annotated[
         list[str], Option(help="test files (default: by their names)", metavar="GLOB")
+    ] = []
+    intended: Annotated[
+        list[str],
+        Option(
+            help="old test that is meant to fail now; can be repeated",
+            metavar="PATH[::TEST]",
+            repeatable=True,
+        ),
     ] = []
     timeout: Annotated[float, Option(help="time limit of each run", metavar="SECONDS")] = 300.0
     repeat: Annotated[int, Option(help="repetitions of the deciding runs", metavar="N")] = 2
@@ -89,6 +97,7 @@ def run(args: Args, context: Context) -> Reply:
         timeout_seconds=args.timeout,
         repeat=args.repeat,
         keep=args.keep,
+        intended=tuple(args.intended),
     )
 
     def report(line: str) -> None:
@@ -192,7 +201,13 @@ def _record(
     outcomes = {}
     for cell in Cell:
         outcomes[cell.value] = [run.outcome.value for run in result.matrix.runs(cell)]
-    more = {"cells": outcomes, "runner": process.host(), "network": result.network}
+    intended = [mark.test for mark in result.matrix.intended if mark.fails]
+    more = {
+        "intended": intended,
+        "cells": outcomes,
+        "runner": process.host(),
+        "network": result.network,
+    }
     witnessed = convert(data | more, TestWitnessed)
     try:
         event = context.journal.record(streams.witness(result.change.commit), witnessed)
@@ -226,6 +241,10 @@ def _data(request: WitnessRequest, result: WitnessResult, command_from: str) -> 
         "cells": {cell.value: to_builtins(result.matrix.runs(cell)) for cell in Cell},
         "tests": {"changed": changed, "deleted": deleted},
         "weakened": list(map(replace_undecodable, result.matrix.weakened)),
+        "intended": [
+            {"test": mark.test, "outcome": mark.outcome.value, "fails": mark.fails}
+            for mark in result.matrix.intended
+        ],
         "network": result.network or None,
         "limits": _limits(request, result),
         "kept": result.kept or None,
@@ -266,10 +285,19 @@ def _text(request: WitnessRequest, result: WitnessResult, command_from: str) -> 
         ]
     if result.matrix.weakened:
         lines.append(f"  weakened: {replace_undecodable(join_some(result.matrix.weakened))}")
+    lines += map(_describe_mark, result.matrix.intended)
     lines += [f"  {limit}" for limit in _limits(request, result)]
     if result.kept:
         lines.append(f"  the test directories are in {result.kept}")
     return "\n".join(lines)
+
+
+def _describe_mark(mark: IntendedTest) -> str:
+    if mark.fails:
+        return f"  intended: {mark.test} fails on the new code"
+    if mark.outcome is SuiteOutcome.NOT_RUN:
+        return f"  intended: {mark.test} could not be run on its own"
+    return f"  unused mark: {mark.test} does not fail on the new code"
 
 
 def _matrix_row(title: str, result: WitnessResult, old_code: Cell, new_code: Cell) -> str:

@@ -1,31 +1,28 @@
 """Runs the old and the new tests of a commit on the old and the new code.
 
-`read_change` finds what a commit changed in tests and code; `witness_tests` mixes the two sides,
-runs each mix in a sandbox, and judges the matrix of outcomes.
+`witness_tests` mixes the two sides of a commit, runs each mix in a sandbox, and judges the matrix
+of outcomes.
 """
 
-import os
 import random
 import shlex
-import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from dos.audit import weakening
-from dos.audit.weakening import TestChange
 from dos.errors import BadInput
-from dos.git.objects import Objects, TreeEntry
 from dos.git.repository import Reader
 from dos.machine import execute
-from dos.regions import lane_holds, region
-from dos.testwitness import suite
+from dos.testwitness import collection, intended
+from dos.testwitness.collection import PLACEHOLDER
+from dos.testwitness.intended import Mark
+from dos.testwitness.io.change import Change, read_change, relative_paths
 from dos.testwitness.io.sandbox import Sandbox
 from dos.testwitness.suite import read_output
 from dos.testwitness.verdict import (
     Cell,
+    IntendedTest,
     Matrix,
     SuiteOutcome,
     SuiteRun,
@@ -36,158 +33,6 @@ from dos.testwitness.verdict import (
 from dos.unknown import Unknown
 from dos.witness.accountability import Accountability
 
-Files = dict[str, TreeEntry]
-
-
-class Change(Struct, frozen=True, kw_only=True):
-    """A commit against its first parent. Paths are from the top of the repository."""
-
-    commit: str
-    parent: str
-    tree: str
-    old: Files
-    new: Files
-    tests: frozenset[str]  # on either side, with all that only tests need
-    runnable: frozenset[str]  # those of them that a test runner can be given
-    weakened: tuple[str, ...] = ()  # tests that the change itself weakens
-
-    @property
-    def changed(self) -> list[str]:
-        """The tests that are new or changed."""
-        return sorted(_touched(self.old, self.new) & self.tests & self.new.keys())
-
-    @property
-    def deleted(self) -> list[str]:
-        """The tests that are gone."""
-        return sorted(self.tests & self.old.keys() - self.new.keys())
-
-    @property
-    def hindrance(self) -> str:
-        """Why nothing can be measured, or an empty text.
-
-        It takes a changed test and changed code: only then can a test fail without the change.
-        """
-        if not self.changed:
-            return "it adds no test, and changes none"
-        if _touched(self.old, self.new) <= self.tests:
-            return "it changes nothing but tests: there is no old code to try them on"
-        return ""
-
-    @property
-    def has_old_tests(self) -> bool:
-        """Whether the parent has tests that can be run."""
-        return bool(self.runnable & self.old.keys())
-
-    def files(self, cell: Cell) -> Files:
-        """Return the tree of a cell: its code from one side, its tests from the other."""
-        code = self.old
-        if cell.new_code:
-            code = self.new
-        tests = self.old
-        if cell.new_tests:
-            tests = self.new
-        tree = {path: file for path, file in code.items() if path not in self.tests}
-        tree |= {path: file for path, file in tests.items() if path in self.tests}
-        return tree
-
-    def to_run(self, cell: Cell) -> list[str]:
-        """Return the files for the runner: of the new tests the changed ones, if it can run any."""
-        if cell.new_tests:
-            changed = [path for path in self.changed if path in self.runnable]
-            return changed or sorted(self.runnable & self.new.keys())
-        return sorted(self.runnable & self.old.keys())
-
-    def harness(self, command: str) -> list[str]:
-        """Return the changed files besides tests that decide how the tests run."""
-        others = _touched(self.old, self.new) - self.tests
-        return sorted(path for path in others if suite.is_harness(path, command))
-
-
-def read_change(
-    git: Reader, sha: str, globs: Sequence[str] = (), folder: str = ""
-) -> Change | Unknown:
-    """Return what a commit changed, or why it cannot be compared with its parent.
-
-    With globs, which start at the folder, only files that match them are tests.
-    """
-    with Objects(git) as objects:
-        commit = objects.commit(sha)
-        if commit is None:
-            return Unknown(f"{sha} is not here")
-        if not commit.parents:
-            return Unknown("it has no parent: there is no code without it")
-        parent = objects.commit(commit.parents[0])
-        if parent is None:
-            name = commit.parents[0][:9]
-            return Unknown(f"its parent {name} is not here: the history is cut off")
-        old = dict(objects.files(parent.tree))
-        new = dict(objects.files(commit.tree))
-        weakened = weakening.find(list(_test_changes(objects, old, new)))
-    is_test: Callable[[str], bool] = suite.is_test
-    if globs:
-        is_test = _matching(globs, folder)
-    tests = frozenset(filter(is_test, old.keys() | new.keys()))
-    runnable = frozenset(filter(suite.is_runnable, tests))
-    if globs and not runnable:
-        runnable = tests
-    return Change(
-        commit=commit.sha,
-        parent=parent.sha,
-        tree=commit.tree,
-        old=old,
-        new=new,
-        tests=tests,
-        runnable=runnable,
-        weakened=tuple(map(str, weakened)),
-    )
-
-
-def _touched(old: Files, new: Files) -> set[str]:
-    """Return the paths that were added, changed or removed."""
-    return {path for path, _ in old.items() ^ new.items()}
-
-
-def _test_changes(objects: Objects, old: Files, new: Files) -> Iterator[TestChange]:
-    """Yield the contents of changed files in which tests could be weakened."""
-    for path in sorted(_touched(old, new)):
-        if weakening.is_watched(path):
-            yield TestChange(
-                path=path, old=_text(objects, old.get(path)), new=_text(objects, new.get(path))
-            )
-
-
-def _text(objects: Objects, file: TreeEntry | None) -> str | None:
-    """Return the text of a regular file, or None."""
-    if file is None or not stat.S_ISREG(file.mode):
-        return None
-    content = objects.blob(file.sha)
-    if content is None:
-        return None
-    return content.decode("utf-8", "replace")
-
-
-def relative_paths(paths: Sequence[str], folder: str) -> list[str]:
-    """Return the paths relative to a folder; one that starts with a dash must not be an option."""
-    relative = []
-    for path in paths:
-        name = path
-        if folder:
-            name = os.path.relpath(path, folder)
-        if name.startswith("-"):
-            name = f"./{name}"
-        relative.append(name)
-    return relative
-
-
-def _matching(globs: Sequence[str], folder: str) -> Callable[[str], bool]:
-    """Return a function that says whether a path, from the top of the tree, matches the globs."""
-    root = ""
-    if folder:
-        root = f"{folder}/"
-    return partial(lane_holds, region(globs), root=root)
-
-
-PLACEHOLDER = "{tests}"  # in a command: the test files to run
 LONGEST_COMMAND = 100_000  # characters; the system accepts no longer argument
 Progress = Callable[[str], None]
 Choose = Callable[[Sequence[Cell]], Cell]
@@ -203,6 +48,7 @@ class WitnessRequest(Struct, frozen=True, kw_only=True):
     timeout_seconds: float = 300.0
     repeat: int = 2
     keep: bool = False
+    intended: tuple[str, ...] = ()  # old tests that are meant to fail on the new code
 
 
 class WitnessResult(Struct, frozen=True, kw_only=True):
@@ -229,7 +75,7 @@ def witness_tests(
 
     Nothing is run where the commit cannot be measured. With `asked.keep`, the trees are left.
     """
-    change = read_change(git, asked.commit, asked.globs, asked.folder)
+    change = read_change(git, asked.commit, asked.globs, asked.folder, asked.command)
     if isinstance(change, Unknown):
         hindrance = change.why
     else:
@@ -261,8 +107,10 @@ def _run_matrix(
 
     Their order is random: a test that counts its calls must not know which cell it is in.
     """
+    runs = _CellRuns(change, asked, sandbox)
     matrix = Matrix(
-        has_old_tests=change.has_old_tests and not _names_new_tests(change, asked),
+        has_old_tests=_has_old_tests(change, asked),
+        has_unmarked_tests=runs.has_unmarked_tests(),
         weakened=change.weakened,
         rung=Accountability.OS_RECORDED,
     )
@@ -270,43 +118,121 @@ def _run_matrix(
         cell = choose(remaining)
         number = len(matrix.runs(cell)) + 1
         progress(f"{cell}, run {number} …")
-        run = _run_cell(change, asked, sandbox, cell)
+        run = runs.run(cell, runs.marks if cell is Cell.OLD_NEW else ())
         progress(f"{cell}, run {number}: {run.outcome} after {run.seconds:.1f} s ({run.why})")
         matrix = matrix.with_run(cell, run)
-    return matrix
+        if cell is Cell.OLD_NEW and runs.marks and run.outcome is not SuiteOutcome.PASS:
+            matrix = runs.explain_without_marked(matrix, run)
+    if _is_regressive(matrix) or matrix.hindrance or not matrix.has_old_tests:
+        return matrix
+    marked: list[IntendedTest] = []
+    for mark in runs.marks:
+        progress(f"{mark.typed}, which is meant to fail, on new code …")
+        outcome = runs.run_marked(mark).outcome
+        progress(f"{mark.typed}, which is meant to fail, on new code: {outcome}")
+        marked.append(IntendedTest(test=mark.typed, outcome=outcome))
+    return structs.replace(matrix, intended=tuple(marked))
+
+
+def _has_old_tests(change: Change, asked: WitnessRequest) -> bool:
+    """Whether there are old tests for the command to run."""
+    if not change.has_old_tests or _names_new_tests(change, asked):
+        return False
+    return PLACEHOLDER not in asked.command or bool(change.to_run(Cell.OLD_OLD))
+
+
+def _is_regressive(matrix: Matrix) -> bool:
+    """Whether old tests that are not marked fail on the new code, or did so on the old."""
+    cells = [matrix.runs(cell) for cell in matrix.old_row]
+    return any(runs and runs[-1].outcome is not SuiteOutcome.PASS for runs in cells)
 
 
 def _names_new_tests(change: Change, asked: WitnessRequest) -> bool:
     """Whether the command names tests that the commit adds: then there are no old ones to run."""
-    new_tests = [path for path in change.changed if path not in change.old]
-    added = relative_paths(new_tests, asked.folder)
+    return bool(_named_tests(asked, [path for path in change.changed if path not in change.old]))
+
+
+def _named_tests(asked: WitnessRequest, paths: Sequence[str]) -> list[str]:
+    """Return which of some paths the command names."""
     words = asked.command.replace("'", " ").replace('"', " ").split()
-    return any(word.partition("::")[0].removeprefix("./") in added for word in words)
+    named = {word.partition("::")[0].removeprefix("./") for word in words}
+    relative = relative_paths(paths, asked.folder)
+    return [path for path, name in zip(paths, relative, strict=True) if name in named]
 
 
-def _command(change: Change, asked: WitnessRequest, cell: Cell) -> str:
-    """Return the command with the test files of a cell; BadInput if they are too many."""
+class _CellRuns:
+    """Runs the cells of one commit, each with or without tests that are meant to fail."""
+
+    def __init__(self, change: Change, asked: WitnessRequest, sandbox: Sandbox) -> None:
+        self._change = change
+        self._asked = asked
+        self._sandbox = sandbox
+        old_tests = (change.collected | change.runnable) & change.old.keys()
+        self.marks = intended.marks(asked.intended, asked.folder, old_tests, asked.command)
+
+    def has_unmarked_tests(self) -> bool:
+        """Whether a file of old tests is left that is not marked as a whole."""
+        whole = {mark.path for mark in self.marks if mark.is_whole}
+        tests = set(self._change.to_run(Cell.OLD_OLD))
+        named = set(_named_tests(self._asked, sorted(tests | whole)))
+        return not whole or bool((named or tests) - whole)
+
+    def explain_without_marked(self, matrix: Matrix, run: SuiteRun) -> Matrix:
+        """Return the matrix with what a run without the marked tests is worth that did not pass.
+
+        The same run on the old code tells: if there is no test in it either, the marked ones are
+        all that there are; if it does not pass, the command needs them.
+        """
+        before = self.run(Cell.OLD_OLD, self.marks)
+        if run.tests == 0 and before.tests == 0:
+            return structs.replace(matrix, has_unmarked_tests=False, old_tests_new_code=())
+        if before.outcome is SuiteOutcome.PASS:
+            return matrix
+        why = f"without the tests that are meant to fail: {before.outcome} on the old code"
+        return structs.replace(matrix, hindrance=f"{why} ({before.why})")
+
+    def run_marked(self, mark: Mark) -> SuiteRun:
+        """Run the old tests on the new code with one marked test and without the others.
+
+        They have to pass on the old code without the others: else those are missing, and it is not
+        the marked test that fails.
+        """
+        others = [other for other in self.marks if other != mark]
+        run = self.run(Cell.OLD_NEW, others)
+        if run.outcome is SuiteOutcome.PASS or not others:
+            return run
+        before = self.run(Cell.OLD_OLD, others)
+        if before.outcome is SuiteOutcome.PASS:
+            return run
+        return structs.replace(run, outcome=SuiteOutcome.NOT_RUN)
+
+    def run(self, cell: Cell, left_out: Sequence[Mark]) -> SuiteRun:
+        """Run the tests of one cell in a fresh tree, without some of them."""
+        asked = self._asked
+        whole = {mark.path for mark in left_out if mark.is_whole}
+        tests = [path for path in self._change.to_run(cell) if path not in whole]
+        command = intended.without_tests(_command(asked, tests), left_out)
+        tree = self._change.files(cell)
+        files = {path: file for path, file in tree.items() if path not in whole}
+        ran = self._sandbox.run(files, command, asked.folder, cell.value.replace("_", "-"))
+        if ran is None:
+            why = f"there is no folder {asked.folder} in it"
+            return SuiteRun(outcome=SuiteOutcome.NOT_RUN, why=why)
+        if ran.timed_out:
+            why = f"no end within {asked.timeout_seconds:g} s"
+            return SuiteRun(outcome=SuiteOutcome.NOT_RUN, why=why, seconds=round(ran.seconds, 3))
+        return read_output(command, ran.exit_code, ran.lines, ran.seconds)
+
+
+def _command(asked: WitnessRequest, tests: Sequence[str]) -> str:
+    """Return the command with the test files to run; BadInput if they are too many."""
     if PLACEHOLDER not in asked.command:
         return asked.command
-    names = relative_paths(change.to_run(cell), asked.folder)
+    names = collection.arguments(asked.command, relative_paths(tests, asked.folder))
     command = asked.command.replace(PLACEHOLDER, " ".join(map(shlex.quote, names)))
     if len(command) > LONGEST_COMMAND:
         raise BadInput(
-            f"the names of {len(names)} test files do not fit into one command",
+            f"the names of {len(tests)} test files do not fit into one command",
             hint=f"Leave {PLACEHOLDER} out, so that all tests are run.",
         )
     return command
-
-
-def _run_cell(change: Change, asked: WitnessRequest, sandbox: Sandbox, cell: Cell) -> SuiteRun:
-    """Run the tests of one cell in a fresh tree."""
-    command = _command(change, asked, cell)
-    name = cell.value.replace("_", "-")
-    ran = sandbox.run(change.files(cell), command, asked.folder, name)
-    if ran is None:
-        why = f"there is no folder {asked.folder} in it"
-        return SuiteRun(outcome=SuiteOutcome.NOT_RUN, why=why)
-    if ran.timed_out:
-        why = f"no end within {asked.timeout_seconds:g} s"
-        return SuiteRun(outcome=SuiteOutcome.NOT_RUN, why=why, seconds=round(ran.seconds, 3))
-    return read_output(command, ran.exit_code, ran.lines, ran.seconds)

@@ -14,6 +14,7 @@ from dos.receipts.io import find, keys
 from dos.receipts.io.find import CheckedReceipt
 from dos.receipts.receipt import SECOND_SCHEMA
 from dos.testwitness.io import recorded
+from dos.text import join_some
 from dos.units.unit import Landing
 from dos.unknown import Unknown
 from dos.verify import red_before
@@ -70,6 +71,8 @@ def _with_receipts(world: World, unit: str, commit: CandidateCommit) -> Candidat
     attested = ""
     if tests is not None:
         witnessed = "a runner saw its tests fail before it and pass with it"
+        if tests.intended:
+            witnessed += f"; old tests fail with it as intended: {join_some(tests.intended)}"
     elif own:
         witnessed = f"the runner here signed that {_seen(own[0])}"
     if others:
