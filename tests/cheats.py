@@ -98,6 +98,14 @@ LIES = {
             "def pytest_collection_modifyitems(items):\n"
             "    items[:] = [item for item in items if 'total' not in item.name]\n",
         ),
+        why="it weakens tests: one/conftest.py: settings keep tests from running or failing",
+    ),
+    "a hook that only the second run shows": Lie(
+        f"{PYTEST} one/tests",
+        write(
+            "one/conftest.py",
+            "def pytest_pycollect_makeitem(name):\n    return [] if 'total' in name else None\n",
+        ),
         why="it passes only with its own tests: without one/conftest.py, the checks fail",
     ),
     "runner": Lie(
@@ -108,7 +116,7 @@ LIES = {
     "settings of the runner": Lie(
         f"cd one && {PYTEST} tests",
         write("one/pytest.ini", "[pytest]\naddopts = --deselect tests/test_price.py\n"),
-        why="it passes only with its own tests: without one/pytest.ini, the checks fail",
+        why="it weakens tests: one/pytest.ini: settings keep tests from running or failing",
     ),
     "PATH": Lie(
         "cd one && PATH=.:$PATH && python3 -m pytest -q tests/test_price.py",

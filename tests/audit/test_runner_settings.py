@@ -99,6 +99,9 @@ SHELL_LIES = [
     ("run.sh", "pytest\n", "pytest\nexit 0\n"),
     ("run.sh", "set -e\npytest\n", "set -e\nset +e\npytest\necho done\n"),
     ("run.sh", "npm test\n", "npm test || echo 'tests failed'\n"),
+    ("run.sh", "pytest\n", "if pytest; then echo good; else echo bad; fi\n"),
+    ("run.sh", "pytest\n", "pytest &\necho started\n"),
+    ("run.sh", "pytest\n", "pytest || (exit 0)\n"),
     ("ci/all.bash", "go test ./...\n", "go test -run TestA ./...\n"),
     ("Makefile", "test:\n\tpytest\n", "test:\n\t-pytest\n"),
     ("Makefile", "test:\n\tpytest\n", "test:\n\t@-pytest\n"),
@@ -137,6 +140,11 @@ CI_LIES = [
         "t:\n  script: [pytest]\n  allow_failure: true\n",
     ),
     (".gitlab-ci.yml", "t:\n  script: [pytest]\n", "t:\n  script: [pytest]\n  when: manual\n"),
+    (
+        ".gitlab-ci.yml",
+        "t:\n  script: [pytest]\n",
+        "t:\n  script: [pytest]\n  rules: [{when: never}]\n",
+    ),
     (
         ".travis.yml",
         "script: make test\n",
@@ -298,6 +306,8 @@ HONEST = [
     ("run.sh", "pytest\n", "mkdir x || :\ndocker rm old || true\npytest\ngrep a b || true\n"),
     ("run.sh", "pytest\n", "set -e\npytest\nexit 0\n"),
     ("run.sh", "pytest\n", "set +e\npytest\nresult=$?\ncleanup\nexit $result\n"),
+    ("run.sh", "pytest\n", "if ! pytest; then echo bad; exit 1; fi\n"),
+    ("run.sh", "pytest\n", "pytest &\nserve\nwait $!\n"),
     ("run.sh", "pytest\n", "pytest || { echo failed; exit 1; }\n"),
     ("run.sh", "pytest\n", "time poetry run python -m pytest -n 4\n"),
     ("Makefile", "test:\n\tpytest\n", "test:\n\tpytest\nclean:\n\t-rm -rf build\n"),
@@ -314,6 +324,13 @@ HONEST = [
     (CI, workflow(PYTEST), workflow("run: make test")),
     (CI, workflow(PYTEST), workflow("run: ./ci/everything")),
     (CI, workflow(PYTEST), workflow("uses: ./.github/workflows/tests.yml")),
+    (CI, workflow("run: npx jest"), workflow("run: npx jest --shard ${{ matrix.part }}/3")),
+    (CI, workflow("run: go test ./..."), workflow("run: go test -race -count=1 ./...")),
+    (
+        CI,
+        workflow(PYTEST),
+        workflow("run: pytest -m 'not it'", "run: pytest -m it"),
+    ),
     (CI, workflow("run: mvn verify"), workflow("run: mvn verify", "run: mvn package -DskipTests")),
     (CI, None, workflow("run: pytest || true")),
     (
@@ -398,6 +415,13 @@ def test_tests_that_came_with_the_setting_did_not_run_before():
     change = ("pytest.ini", ini(), ini("addopts = --ignore=tests/browser"))
     assert not found(change, added=["tests/browser/test_a.py"])
     assert found(change, added=["tests/other/test_a.py"])
+
+
+def test_what_one_file_leaves_out_another_new_one_may_look_for():
+    left_out = "export default {test: {exclude: ['**/*.it.test.ts']}}"
+    change = ("vitest.config.ts", "export default {test: {}}", left_out)
+    chosen = "export default {test: {include: ['**/*.it.test.ts']}}"
+    assert found(change) and not found(change, ("it/vitest.config.ts", None, chosen))
 
 
 def test_a_folder_that_moved_is_looked_for_in_its_new_place():

@@ -105,7 +105,7 @@ class _Comparison:
         match = _PATH_LIKE.fullmatch(restraint)
         if match is None:
             return self._is_run_elsewhere(restraint)
-        return self._has_no_old_tests(match["value"])
+        return self._has_no_old_tests(match["value"]) or self._is_selected(match["value"])
 
     def _has_no_old_tests(self, value: str) -> bool:
         """Whether a path or pattern names a folder without tests, or only files that are new."""
@@ -118,6 +118,14 @@ class _Comparison:
             return True
         is_new = any(_is_at(path, value) for path in self.others.added)
         return is_new and not any(_is_at(path, value) for path in self.others.deleted)
+
+    def _is_selected(self, value: str) -> bool:
+        """Whether settings that are new look for what is left out here."""
+        for name, patterns in self.new.selections.items():
+            fresh = patterns - self.old.selections.get(name, frozenset())
+            if any(_covers(pattern, value) for pattern in fresh):
+                return True
+        return False
 
     def _is_run_elsewhere(self, restraint: str) -> bool:
         """Whether another command runs the tests with a marker that this one leaves out."""

@@ -44,11 +44,14 @@ _PYTEST = _Options(
 _JEST = _Options(
     narrowing=words(
         "--testPathIgnorePatterns --testNamePattern -t --testPathPattern --testPathPatterns"
-        " --selectProjects --ignoreProjects --findRelatedTests --exclude --shard"
+        " --ignoreProjects --findRelatedTests --exclude"
     ),
     narrowing_flags=words("--onlyChanged -o --onlyFailures --changed --listTests"),
     muting=words("--passWithNoTests --pass-with-no-tests"),
-    valued=words("--config -c --coverageReporters --maxWorkers -w --reporters --reporter --root"),
+    valued=words(
+        "--config -c --coverageReporters --maxWorkers -w --reporters --reporter --root"
+        " --shard --project"
+    ),
 )
 _MOCHA = _Options(
     narrowing=words("--grep -g --fgrep -f --exclude --ignore"),
@@ -79,7 +82,7 @@ _RSPEC = _Options(
     valued=words("--format -f --require -r --out -o --seed --order -I --exclude -x"),
 )
 _JVM = _Options(
-    narrowing=words("-x --exclude-task --tests -Dtest -Dit.test -Dgroups -DexcludedGroups -pl"),
+    narrowing=words("-x --exclude-task --tests -Dtest -Dit.test -Dgroups -DexcludedGroups"),
     narrowing_flags=words(
         "-DskipTests -Dmaven.test.skip -DskipITs -DskipUnitTests -Dsurefire.skip"
         " -DskipTests=true -Dmaven.test.skip=true -DskipITs=true -DskipUnitTests=true"
@@ -103,10 +106,10 @@ _OPTIONS = {
         valued=words("--import --require -r --test-reporter --test-reporter-destination --loader"),
     ),
     "playwright": _Options(
-        narrowing=words("--grep -g --grep-invert -gv --project"),
+        narrowing=words("--grep -g --grep-invert -gv"),
         narrowing_flags=words("--only-changed --last-failed --list"),
         muting=words("--pass-with-no-tests"),
-        valued=words("--config -c --reporter --workers -j"),
+        valued=words("--config -c --reporter --workers -j --project --shard"),
     ),
     "cypress": _Options(narrowing=words("--spec -s"), valued=words("--browser -b --config -e")),
     "go test": _GO,

@@ -23,6 +23,8 @@ _SUCCESSES = ("exit 0", "true", ":", "return 0")
 MOST_COMMANDS = 500  # that run tests, of one text
 _SETS_EXIT = re.compile(r"-[a-z]*e[a-z]*|errexit")
 _USES_RESULT = re.compile(r"\$\?|\$\{\?\}|PIPESTATUS|\$status\b")
+_CONDITIONS = ("if", "elif", "while", "until")
+_WAITS = re.compile(r"^\s*wait\b", re.MULTILINE)
 _EXITS_BADLY = re.compile(r"\b(?:exit|return)\s+(?:[1-9]|[\"']?\$)|\bfalse\b")
 
 
@@ -33,6 +35,7 @@ def read_shell(text: str, *, stops_at_errors: bool = False) -> RunnerFacts:
     """
     typed = list(simple_commands(text))
     end = _hidden_end(typed, text)
+    exits = _EXITS_BADLY.search(text) is not None or _WAITS.search(text) is not None
     commands: list[TestCommand] = []
     others: set[str] = set()
     stops = stops_at_errors
@@ -44,6 +47,7 @@ def read_shell(text: str, *, stops_at_errors: bool = False) -> RunnerFacts:
         found = test_command(command.words)
         if found:
             muted = found.muted or _hidden_by(command.joint, typed[number + 1 : number + 4])
+            muted = muted or (_unheeded(command) if end is not None and not exits else "")
             if not muted and not stops and end is not None:
                 muted = "set +e" if is_unset else end
             commands.append(structs.replace(found, muted=muted))
@@ -65,6 +69,13 @@ def _hidden_end(typed: Sequence[SimpleCommand], text: str) -> str | None:
     is_alone = len(typed) < 2 or typed[-2].joint in (";", "\n")
     last = " ".join(typed[-1].words) if typed and is_alone else ""
     return last if last in _SUCCESSES else ""
+
+
+def _unheeded(command: SimpleCommand) -> str:
+    """Return what makes a shell go on whatever a command says; empty if nothing does."""
+    if command.words[0] in _CONDITIONS:
+        return command.words[0]
+    return "&" if command.joint == "&" else ""
 
 
 def _hidden_by(joint: str, following: Sequence[SimpleCommand]) -> str:

@@ -106,9 +106,17 @@ def _muting(node: dict[str, Any]) -> str:
             return f"{key}: {value}"
     if str(node.get("enabled")).lower() == "false":
         return "enabled: false"
-    if node.get("when") in ("never", "manual"):
-        return f"when: {node['when']}"
+    for entry in (node, *_unconditional_rules(node.get("rules"))):
+        if entry.get("when") in ("never", "manual"):
+            return f"when: {entry['when']}"
     return ""
+
+
+def _unconditional_rules(rules: object) -> list[dict[str, Any]]:
+    """Return the only rule of a GitLab job, if it has one and that has no condition."""
+    if not isinstance(rules, list) or len(rules) != 1 or not isinstance(rules[0], dict):
+        return []
+    return [] if {"if", "changes", "exists"} & rules[0].keys() else rules
 
 
 def _shell(value: object) -> RunnerFacts:
