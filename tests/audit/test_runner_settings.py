@@ -313,6 +313,7 @@ HONEST = [
     ("Makefile", "test:\n\tpytest\n", "test:\n\tpytest\nclean:\n\t-rm -rf build\n"),
     ("Makefile", "test:\n\tpytest\n", "test:\n\tpytest\nfast:\n\tpytest -k fast\n"),
     ("Makefile", "test:\n\tpytest\n", "test:\n\ttox\n"),
+    ("Makefile", "test: a.c b.c lint\n\tctest\n", "test: a.c\n\tctest\n"),
     ("Makefile", "test:\n\tpytest\n", "test: unit it\nunit:\n\tpytest u\nit:\n\tpytest i\n"),
     (CI, workflow(PYTEST), workflow(PYTEST, name="tests")),
     (CI, workflow(PYTEST), workflow(PYTEST, "run: ruff check\ncontinue-on-error: true")),
@@ -345,6 +346,7 @@ HONEST = [
     ),
     ("package.json", package("jest"), package("jest --coverage --runInBand")),
     ("package.json", package("jest"), package("vitest run")),
+    ("package.json", package("ava"), package("ava", ', "nyc": {"exclude": ["**/test/**"]}')),
     ("package.json", package("jest"), package("node scripts/all-tests.js")),
     (
         "package.json",

@@ -13,8 +13,8 @@ from dos.verify import runners
 _TARGET = re.compile(r"(?P<name>[\w./%-]++)[^:=\n]*+:(?![=:])(?P<needs>[^=\n#]*)")
 _ABOUT_TESTS = re.compile(r"tests?|specs?|check|unit|integration|e2e|verify|cov(?:erage)?", re.I)
 _PREPARES = re.compile(
-    r"lint|fmt|format|build|compile|install|deps|clean|doc|generate|venv|setup|type|\$|^\."
-    r"|^\|$",
+    r"lint|fmt|format|build|compile|install|deps|clean|doc|generate|venv|setup|type|\$"
+    r"|[./]|^\|$",
     re.I,
 )
 _XML_COMMENT = re.compile(r"<!--[^-]*+(?:-(?!->)[^-]*+)*+-->")

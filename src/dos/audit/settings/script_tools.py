@@ -106,7 +106,12 @@ def _tool_facts(tool: str, where: tuple[str, ...], value: str) -> RunnerFacts:
 
 
 def _is_about_tests(tool: str, where: tuple[str, ...]) -> bool:
-    """Whether a key with a common name is one of the tests: Vite has others of that name."""
+    """Whether a key with a common name is one of the tests: Vite has others of that name.
+
+    Those of c8 and nyc are about coverage.
+    """
+    if tool in ("c8", "nyc"):
+        return False
     if tool in ("vite", "vitest", "deno", "bunfig"):
         return "test" in where
     return len(where) == 1
