@@ -438,3 +438,16 @@ def test_a_command_about_tests_that_are_new_has_no_old_ones_to_run(toy):
     witness = toy.witness(f"{sys.executable} -m unittest tests/test_one.py")
     assert witness.verdict.answer is Answer.DISCRIMINATES
     assert cells(witness)[:2] == [[], []]
+
+
+def test_a_change_that_leaves_old_tests_out_by_its_settings_is_not_vouched_for(toy):
+    """Settings of pytest belong to the tests: each row is run with its own."""
+    slow = {".github/workflows/slow.yml": "jobs:\n  a:\n    steps:\n      - run: pytest -m slow\n"}
+    toy.commit(OLD_CODE | OLD_TESTS)
+    toy.commit(NEW_CODE | NEW_TESTS | {"pytest.ini": "[pytest]\naddopts = -m 'not slow'\n"})
+    witness = toy.witness(UNITTEST)
+    assert witness.verdict.answer is Answer.ABSTAIN and "not slow" in witness.verdict.reason
+    toy.git("reset", "--quiet", "--hard", "HEAD~1")
+    toy.commit(slow)
+    toy.commit(NEW_CODE | NEW_TESTS | {"pytest.ini": "[pytest]\naddopts = -m 'not slow'\n"})
+    assert toy.witness(UNITTEST).verdict.witnesses

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from dos.testrunners.runner_options import OF_TASKS, OPTIONS
+from dos.testrunners.shell_lines import simple_commands
 from dos.verify.file_kinds import words
 
 
@@ -22,139 +24,6 @@ class TestCommand(Struct, frozen=True, kw_only=True):
         return " ".join((self.runner, *sorted(self.targets)))
 
 
-class _Options(Struct, frozen=True, kw_only=True):
-    """The options of a runner that matter here, as they are typed."""
-
-    narrowing: frozenset[str] = frozenset()  # with a value
-    narrowing_flags: frozenset[str] = frozenset()
-    muting: frozenset[str] = frozenset()
-    valued: frozenset[str] = frozenset()  # other options whose value is the next word
-
-
-_PYTEST = _Options(
-    narrowing=words("-k -m --deselect --ignore --ignore-glob"),
-    narrowing_flags=words("--collect-only --co --lf --last-failed --picked --testmon --sw"),
-    muting=words("--suppress-no-test-exit-code --suppress-tests-failed-exit-code"),
-    valued=words(
-        "-n -p -c -o -W -r --cov --cov-report --cov-config --junitxml --junit-xml --rootdir"
-        " --confcutdir --basetemp --maxfail --timeout --durations --tb --dist --log-level --ds"
-        " --override-ini --config-file --import-mode --random-order-seed --html --color"
-    ),
-)
-_JEST = _Options(
-    narrowing=words(
-        "--testPathIgnorePatterns --testNamePattern -t --testPathPattern --testPathPatterns"
-        " --ignoreProjects --findRelatedTests --exclude"
-    ),
-    narrowing_flags=words("--onlyChanged -o --onlyFailures --changed --listTests"),
-    muting=words("--passWithNoTests --pass-with-no-tests"),
-    valued=words(
-        "--config -c --coverageReporters --maxWorkers -w --reporters --reporter --root"
-        " --shard --project"
-    ),
-)
-_MOCHA = _Options(
-    narrowing=words("--grep -g --fgrep -f --exclude --ignore"),
-    narrowing_flags=words("--invert -i"),
-    muting=words("--pass-on-failing-test-suite"),
-    valued=words("--require -r --reporter -R --timeout -t --config --ui -u --file --import"),
-)
-_GO = _Options(
-    narrowing=words("-run -skip --run --skip -test.run -test.skip"),
-    narrowing_flags=words("-short --short -test.short"),
-    valued=words("-timeout -coverprofile -covermode -coverpkg -tags -count -p -parallel -bench"),
-)
-_CARGO = _Options(
-    narrowing=words(
-        "--skip --exclude --test --bin --example -p --package -E --filter-expr"
-        " --filterset --default-filter"
-    ),
-    narrowing_flags=words("--no-run --lib --bins --doc --examples"),
-    muting=words("--no-tests=pass --no-fail"),
-    valued=words("--features --target --manifest-path --profile -j --jobs --color --test-threads"),
-)
-_RSPEC = _Options(
-    narrowing=words(
-        "--tag -t --example -e --exclude-pattern --pattern -P --example-matches -E --name -n"
-    ),
-    narrowing_flags=words("--only-failures --next-failure --dry-run"),
-    muting=words("--failure-exit-code=0"),
-    valued=words("--format -f --require -r --out -o --seed --order -I --exclude -x"),
-)
-_JVM = _Options(
-    narrowing=words("-x --exclude-task --tests -Dtest -Dit.test -Dgroups -DexcludedGroups"),
-    narrowing_flags=words(
-        "-DskipTests -Dmaven.test.skip -DskipITs -DskipUnitTests -Dsurefire.skip"
-        " -DskipTests=true -Dmaven.test.skip=true -DskipITs=true -DskipUnitTests=true"
-    ),
-    muting=words(
-        "-Dmaven.test.failure.ignore -Dmaven.test.failure.ignore=true -fn --fail-never"
-        " -DtestFailureIgnore=true"
-    ),
-    valued=words("-f --file -P --settings -s -T --init-script -I"),
-)
-_OPTIONS = {
-    "pytest": _PYTEST,
-    "unittest": _Options(narrowing=words("-k -p --pattern"), valued=words("-s -t")),
-    "jest": _JEST,
-    "vitest": _JEST,
-    "mocha": _MOCHA,
-    "ava": _Options(narrowing=words("--match -m"), valued=words("--config --node-arguments")),
-    "node --test": _Options(
-        narrowing=words("--test-name-pattern --test-skip-pattern"),
-        narrowing_flags=words("--test-only"),
-        valued=words("--import --require -r --test-reporter --test-reporter-destination --loader"),
-    ),
-    "playwright": _Options(
-        narrowing=words("--grep -g --grep-invert -gv"),
-        narrowing_flags=words("--only-changed --last-failed --list"),
-        muting=words("--pass-with-no-tests"),
-        valued=words("--config -c --reporter --workers -j --project --shard"),
-    ),
-    "cypress": _Options(narrowing=words("--spec -s"), valued=words("--browser -b --config -e")),
-    "go test": _GO,
-    "cargo test": _CARGO,
-    "rspec": _RSPEC,
-    "minitest": _RSPEC,
-    "phpunit": _Options(
-        narrowing=words(
-            "--filter --exclude-filter --group --exclude-group --testsuite --exclude-testsuite"
-        ),
-        muting=words("--do-not-fail-on-empty-test-suite --do-not-fail-on-warning"),
-        valued=words("--configuration -c --bootstrap --coverage-clover --log-junit"),
-    ),
-    "maven": _JVM,
-    "gradle": _JVM,
-    "dotnet test": _Options(
-        narrowing=words("--filter --TestCaseFilter /TestCaseFilter"),
-        narrowing_flags=words("--list-tests -t"),
-        valued=words("--logger -l --configuration -c --framework -f --settings -s --collect"),
-    ),
-    "ctest": _Options(
-        narrowing=words(
-            "-E --exclude-regex -LE --label-exclude -R --tests-regex -L --label-regex -I -FA -FS"
-        ),
-        narrowing_flags=words("-N --show-only --rerun-failed"),
-        valued=words("-j --parallel --test-dir -C --build-config --timeout -T -S"),
-    ),
-    "bats": _Options(narrowing=words("-f --filter --filter-tags"), valued=words("-j --jobs -F")),
-    "mix test": _Options(
-        narrowing=words("--only --exclude --include"), narrowing_flags=words("--failed --stale")
-    ),
-    "swift test": _Options(narrowing=words("--filter --skip")),
-    "bazel test": _Options(
-        narrowing=words("--test_filter --test_tag_filters"), muting=words("--keep_going_no_fail")
-    ),
-    "prove": _Options(valued=words("-I -j -e")),
-    "make": _Options(muting=words("-i --ignore-errors")),
-}
-# What a task hands on to a runner that is not known.
-_OF_TASKS = _Options(
-    narrowing=words(
-        "--deselect --ignore --testPathIgnorePatterns --testNamePattern --grep --exclude --filter"
-    ),
-    muting=words("--passWithNoTests --pass-with-no-tests"),
-)
 # Programs that only start the program behind them, with the words of theirs that have a value.
 _WRAPPERS = {
     **dict.fromkeys(
@@ -173,12 +42,18 @@ _CONTAINERS = words("docker docker-compose podman kubectl")
 _TASKS = words(
     "make gmake just task npm yarn pnpm bun composer rake invoke inv ninja meson earthly"
 )
+_PACKAGE_MANAGERS = words("npm yarn pnpm bun composer")
+_INSTALLS = words("ci check check-engine check-platform-reqs")
+_LONGEST_WORD = 200  # characters that are looked at
 _TASK = re.compile(
-    r"(?:.*[-_:./])?(?:tests?|specs?|check|ci|verify|e2e|unit|coverage|cov|jest|pytest|all)"
+    r"(?:.*[-_:./])?(?:tests?|specs?|check|ci|verify|e2e|unit|coverage|cov|jest|pytest)"
     r"(?:[-_:./].*)?",
     re.IGNORECASE,
 )
 _SCRIPT = re.compile(r"(?:.*/)?(?:[\w.]*[-_])?(?:run)?[-_]?tests?(?:[-_][\w-]*)?(?:\.(?:sh|bash))?")
+PYTEST_OPTIONS = "PYTEST_ADDOPTS"
+_OVERRIDES = ("-o", "--override-ini")
+_SEARCH = re.compile(r"python_(?:files|functions|classes)=|testpaths=|norecursedirs=")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _PYTHON = re.compile(r"(?:.*/)?(?:python[\d.]*|py|pypy[\d.]*)(?:\.exe)?")
 _DIRECT = {
@@ -249,7 +124,7 @@ _WITH_WORD = {
 _LOOKS_LIKE_PATH = re.compile(r"[^=]*/[^=]*|.*::.*|[\w.-]+\.\w{1,5}|tests?|specs?")
 
 
-def test_command(typed: Sequence[str]) -> TestCommand | None:
+def parse_test_command(typed: Sequence[str]) -> TestCommand | None:
     """Return what a simple command runs of tests; None if it runs none that is known."""
     rest = list(_unwrapped(typed))
     if not rest:
@@ -257,10 +132,16 @@ def test_command(typed: Sequence[str]) -> TestCommand | None:
     runner, arguments = _runner(rest)
     if not runner:
         return None
-    return _with_options(runner, arguments)
+    return _with_options(runner, [*arguments, *_assigned_options(runner, typed)])
 
 
-test_command.__test__ = False  # type: ignore[attr-defined]  # pytest would collect the function
+def _assigned_options(runner: str, typed: Sequence[str]) -> Iterator[str]:
+    """Yield the options that a command gives to pytest by its environment."""
+    for word in typed:
+        name, equals, value = word.partition("=")
+        if runner == "pytest" and equals and name == PYTEST_OPTIONS:
+            for command in simple_commands(value):
+                yield from command.words
 
 
 def _unwrapped(typed: Sequence[str]) -> Sequence[str]:
@@ -339,7 +220,7 @@ def _runner(rest: Sequence[str]) -> tuple[str, Sequence[str]]:
         return "minitest", rest[1:]
     if program in ("sh", "bash", "zsh") and len(rest) > 1:
         rest = _without_options(rest[1:]) or rest
-    if _SCRIPT.fullmatch(rest[0]) and rest[0] != "test":
+    if _SCRIPT.fullmatch(rest[0][:_LONGEST_WORD]) and rest[0] != "test":
         return rest[0].removeprefix("./"), ()
     return "", ()
 
@@ -350,14 +231,16 @@ def _task(program: str, rest: Sequence[str]) -> tuple[str, Sequence[str]]:
         return "bun test", rest[1:]
     if program in ("yarn", "pnpm", "bun") and rest and _program(rest[0]) in _DIRECT:
         return _DIRECT[_program(rest[0])], rest[1:]
+    if program in _PACKAGE_MANAGERS and not {"run", "run-script"} & set(rest[:1]):
+        rest = rest if _TASK.fullmatch("".join(rest[:1])) and rest[0] not in _INSTALLS else ()
     for word in rest:
-        if not word.startswith("-") and _TASK.fullmatch(word):
+        if not word.startswith("-") and _TASK.fullmatch(word[:_LONGEST_WORD]):
             return f"{program} {word}", [other for other in rest if other not in (word, "run")]
     return "", ()
 
 
 def _with_options(runner: str, arguments: Sequence[str]) -> TestCommand:
-    options = _OPTIONS.get(runner) or _OPTIONS.get(runner.partition(" ")[0], _OF_TASKS)
+    options = OPTIONS.get(runner) or OPTIONS.get(runner.partition(" ")[0], OF_TASKS)
     targets: set[str] = set()
     restraints: set[str] = set()
     muted = ""
@@ -372,7 +255,9 @@ def _with_options(runner: str, arguments: Sequence[str]) -> TestCommand:
             chosen = value if equals else next(remaining, "")
             restraints.update(f"{name} {part}" for part in _conditions(chosen))
         elif word in options.valued:
-            next(remaining, "")
+            given = next(remaining, "")
+            if word in _OVERRIDES and _SEARCH.match(given):
+                restraints.add(f"{word} {given}")
         elif word.startswith("-n") and word[2:].isdigit():
             continue
         elif not word.startswith("-") and _LOOKS_LIKE_PATH.fullmatch(word):

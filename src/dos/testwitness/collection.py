@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dos.testrunners import pytest_settings
 from dos.testrunners.shell_lines import simple_commands
-from dos.testrunners.test_commands import TestCommand, test_command
+from dos.testrunners.test_commands import TestCommand, parse_test_command
 from dos.testwitness import suite
 
 PLACEHOLDER = "{tests}"  # in a command: the test files to run
@@ -93,7 +93,7 @@ def runner_command(command: str) -> TestCommand | None:
     """Return the command that runs tests: the one with the placeholder, if there is one."""
     first = None
     for simple in simple_commands(command):
-        found = test_command(simple.words)
+        found = parse_test_command(simple.words)
         if found and PLACEHOLDER in simple.words:
             return found
         first = first or found

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dos.errors import BadInput
+from dos.testrunners.test_commands import PYTEST_OPTIONS
 from dos.testwitness import collection
 from dos.text import quote
-
-_PYTEST_OPTIONS = "PYTEST_ADDOPTS"
 
 
 class Mark(Struct, frozen=True):
@@ -56,7 +55,7 @@ def without_tests(command: str, left_out: Sequence[Mark]) -> str:
     if not options:
         return command
     value = shlex.quote(shlex.join(options))
-    return f"export {_PYTEST_OPTIONS}={value}; {command}"
+    return f"export {PYTEST_OPTIONS}={value}; {command}"
 
 
 def _can_deselect(command: str) -> bool:

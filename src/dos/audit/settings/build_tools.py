@@ -7,7 +7,7 @@ from typing import Any
 
 from dos.audit.settings.facts import RunnerFacts, joined, number
 from dos.audit.settings.shell_text import read_shell
-from dos.testrunners.test_commands import test_command
+from dos.testrunners.test_commands import parse_test_command
 from dos.verify import runners
 
 _TARGET = re.compile(r"(?P<name>[\w./%-]++)[^:=\n]*+:(?![=:])(?P<needs>[^=\n#]*)")
@@ -142,6 +142,15 @@ def _is_in_tests(text: str, at: int) -> bool:
     return bool(opened) and max(opened) > max(closed, default=0)
 
 
+def read_maven_options(_path: str, text: str) -> RunnerFacts:
+    """Return which options of every run of Maven leave tests out, or hide failures."""
+    found = parse_test_command(["mvn", "verify", *text.split()])
+    if found is None:
+        return RunnerFacts()
+    options = [*found.restraints, *filter(None, [found.muted])]
+    return RunnerFacts(restraints=frozenset(f"maven {option}" for option in options))
+
+
 def read_gradle(_path: str, text: str) -> RunnerFacts:
     """Return what a Gradle script leaves out of its tests, or lets fail."""
     restraints: set[str] = set()
@@ -179,7 +188,7 @@ def read_ruby(path: str, text: str) -> RunnerFacts:
     """Return what `.rspec`, a Rakefile or a helper of specs leaves out."""
     restraints: set[str] = set()
     if path.endswith(".rspec"):
-        found = test_command(["rspec", *text.split()])
+        found = parse_test_command(["rspec", *text.split()])
         restraints.update(f"rspec {one}" for one in (found.restraints if found else ()))
     for match in _RUBY_LEAVES_OUT.finditer(text):
         if ":focus" not in match["what"] and "focus:" not in match["what"]:

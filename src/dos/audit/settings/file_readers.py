@@ -79,6 +79,7 @@ _BUILD_FILES: tuple[tuple[re.Pattern[str], Callable[[str, str], RunnerFacts]], .
     (re.compile(r"cargo\.toml"), build_tools.read_cargo),
     (re.compile(r"nextest\.toml"), build_tools.read_nextest),
     (_MARKUP, build_tools.read_markup),
+    (re.compile(r"maven\.config"), build_tools.read_maven_options),
     (_GRADLE, build_tools.read_gradle),
     (_RUBY, build_tools.read_ruby),
     (_CMAKE, build_tools.read_cmake),

@@ -9,7 +9,7 @@ from dos.audit.settings.facts import RunnerFacts, joined, number
 from dos.audit.settings.shell_text import read_shell
 from dos.testrunners import pytest_settings
 from dos.testrunners.shell_lines import simple_commands
-from dos.testrunners.test_commands import test_command
+from dos.testrunners.test_commands import parse_test_command
 
 _SELECTIONS = ("testpaths", "python_files", "python_functions", "python_classes")
 _FAIL_UNDER = re.compile(r"--(?:cov-)?fail-under[= ]+([\d.]+)")
@@ -51,7 +51,7 @@ def _pytest_facts(table: Mapping[str, Any]) -> RunnerFacts:
     options = table.get("addopts") or ""
     if isinstance(options, list):
         options = " ".join(f"'{option}'" for option in options)
-    added = _added_options(options)
+    added = added_options(options)
     restraints = [f"pytest {restraint}" for restraint in added]
     restraints += [f"pytest norecursedirs {name}" for name in _list(table, "norecursedirs")]
     demands: dict[str, float] = {}
@@ -67,9 +67,10 @@ def _pytest_facts(table: Mapping[str, Any]) -> RunnerFacts:
     return RunnerFacts(restraints=frozenset(restraints), demands=demands, selections=selections)
 
 
-def _added_options(options: str) -> Iterator[str]:
+def added_options(options: str) -> Iterator[str]:
+    """Yield those options for every run of pytest that leave tests out, or hide failures."""
     for command in simple_commands(f"pytest {' '.join(options.split())}"):
-        found = test_command(command.words)
+        found = parse_test_command(command.words)
         if found:
             yield from found.restraints
             yield from filter(None, [found.muted])

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from dos.audit.settings.facts import RunnerFacts
 from dos.testrunners.shell_lines import SimpleCommand, simple_commands
-from dos.testrunners.test_commands import TestCommand, test_command
+from dos.testrunners.test_commands import TestCommand, parse_test_command
 from dos.verify.file_kinds import words
 
 # Commands that run no test, whatever their words are.
@@ -44,7 +44,7 @@ def read_shell(text: str, *, stops_at_errors: bool = False) -> RunnerFacts:
         if command.words[0] == "set":
             stops = _stops_at_errors(command.words[1:], stops=stops)
             is_unset = not stops and command.words[1:] == ("+e",)
-        found = test_command(command.words)
+        found = parse_test_command(command.words)
         if found:
             muted = found.muted or _hidden_by(command.joint, typed[number + 1 : number + 4])
             muted = muted or (_unheeded(command) if end is not None and not exits else "")

@@ -8,12 +8,12 @@ from msgspec import structs
 
 from dos.audit.settings import yaml_text
 from dos.audit.settings.facts import RunnerFacts, joined
+from dos.audit.settings.python_tools import added_options
 from dos.audit.settings.shell_text import read_shell
+from dos.testrunners.test_commands import PYTEST_OPTIONS
 from dos.verify.file_kinds import words
 
-_COMMANDS = words(
-    "run script scripts command commands cmd cmds test_script bash pwsh powershell steps_run"
-)
+_COMMANDS = words("run script scripts command commands cmd cmds test_script bash pwsh powershell")
 _AFTER = words("after_script after_success after_failure after_deploy on_failure on_finish")
 _TOLERATES = words("continue-on-error allow_failure continueOnError ignore_error soft_fail")
 _OPTIONAL = re.compile(
@@ -83,6 +83,9 @@ class _Walk:
                     continue
                 if key in _COMMANDS:
                     yield _muted_facts(_shell(value), muted)
+                elif key == PYTEST_OPTIONS and isinstance(value, str):
+                    added = [f"pytest {option}" for option in added_options(value)]
+                    yield RunnerFacts(restraints=frozenset(added))
                 elif key == "uses" and not _PREPARES.fullmatch(str(value)):
                     yield RunnerFacts(others=frozenset([f"uses {value}"]))
                 yield from self.facts(value, muted, depth + 1)

@@ -109,7 +109,7 @@ def read_change(
         new = dict(objects.files(commit.tree))
         weakened = weakening.find(list(_changes(objects, old, new, weakening.is_watched)))
         settings = list(_changes(objects, old, new, file_readers.is_watched))
-        weakened += runner_settings.find(settings, _other_files(old, new))
+        weakened += runner_settings.find(settings, _other_files(objects, old, new))
         searches = [_pytest_search(objects, side, folder) for side in (old, new)]
     is_test: Callable[[str], bool] = suite.is_test
     if globs:
@@ -152,9 +152,18 @@ def _changes(
             )
 
 
-def _other_files(old: Files, new: Files) -> runner_settings.OtherFiles:
+def _other_files(objects: Objects, old: Files, new: Files) -> runner_settings.OtherFiles:
+    """Return what decides whether changed settings are excused."""
+
+    def unchanged() -> Iterator[tuple[str, str]]:
+        for path, file in new.items():
+            if old.get(path) == file and file_readers.is_ci(path):
+                yield path, _text(objects, file) or ""
+
     return runner_settings.OtherFiles(
-        added=sorted(new.keys() - old.keys()), deleted=sorted(old.keys() - new.keys())
+        added=sorted(new.keys() - old.keys()),
+        deleted=sorted(old.keys() - new.keys()),
+        unchanged=unchanged,
     )
 
 
