@@ -507,5 +507,25 @@ def test_a_hostile_file_is_read_in_a_time_that_grows_with_its_length(piece):
     """An expression that backtracks would take minutes for a file of this length."""
     began = time.process_time()
     for path in FILES:
-        file_readers.read(path, piece * (20_000 // len(piece)))
+        text = piece * (20_000 // len(piece))
+        found((path, text, ""), (f"other/{path}", "", text))
+    assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("run.sh", "pytest t/{} -k {} || true\n"),
+        ("run.sh", "pytest -k {}\n"),
+        ("pytest.ini", "testpaths{} = a\n"),
+        ("Makefile", "test: a{} b{}\n\tpytest -k {}\n"),
+        ("conftest.py", "collect_ignore = ['a{}']\n"),
+    ],
+)
+def test_many_settings_are_compared_in_bounded_time(path, line):
+    def text(first: int) -> str:
+        return "".join(line.replace("{}", str(n)) for n in range(first, first + 5_000))
+
+    began = time.process_time()
+    found((path, text(0), text(3)))
     assert time.process_time() - began < 10

@@ -43,6 +43,7 @@ _PATH_LIKE = re.compile(
 )
 _TEST_FOLDER = re.compile(r"tests?|specs?|__tests__")
 _NEEDS = "needs of "
+_MOST_COMPARED = 200  # settings of one kind of a file; nobody writes more
 
 
 class OtherFiles(Struct, frozen=True, kw_only=True):
@@ -85,6 +86,8 @@ class _Comparison:
         self.after = _read_all((change.path, change.new) for change in changes)
         self.old = joined(self.before.values())
         self.new = joined(self.after.values())
+        self.old_counts = Counter(map(_identity, self.old.commands))
+        self.new_counts = Counter(map(_identity, self.new.commands))
 
     def weakenings(self) -> Iterator[Weakening]:
         """Yield what asks for less than before."""
@@ -96,7 +99,7 @@ class _Comparison:
     def _new_restraints(self) -> Iterator[Weakening]:
         known = {*self.old.narrowings(), *self.kept.restraints}
         for path, facts in self.after.items():
-            for restraint in sorted(facts.restraints - known):
+            for restraint in sorted(facts.restraints - known)[:_MOST_COMPARED]:
                 if not self._is_harmless(restraint) and not self._is_wider(restraint, known):
                     yield _weakening(path, restraint)
 
@@ -187,15 +190,15 @@ class _Comparison:
             return []
         if name in ("python_functions", "python_classes"):  # the beginning of a name is enough
             new = frozenset(f"{pattern.rstrip('*')}*" for pattern in new)
+        covering = list(new)[:_MOST_COMPARED]
         missing = []
-        for pattern in sorted(old - new):
+        for pattern in sorted(old - new)[:_MOST_COMPARED]:
             is_gone = any(_is_at(path, pattern) for path in self.others.deleted)
-            if not is_gone and not any(_covers(other, pattern) for other in new):
+            if not is_gone and not any(_covers(other, pattern) for other in covering):
                 missing.append(pattern)
         return missing
 
     def _weaker_commands(self) -> Iterator[Weakening]:
-        after = Counter(map(_identity, self.new.commands))
         for path, facts in self.before.items():
             if path not in self.after and not self._is_missed(path):
                 continue
@@ -206,7 +209,7 @@ class _Comparison:
                     continue
                 seen.add(key)
                 weakening = self._newly_muted(path, command) or self._unreplaced(path, command)
-                if weakening and after[key] < self._count(self.old, key):
+                if weakening and self.new_counts[key] < self.old_counts[key]:
                     yield weakening
 
     def _is_missed(self, path: str) -> bool:
@@ -214,19 +217,12 @@ class _Comparison:
         commands = (*self.new.commands, *self.kept.commands)
         return file_readers.is_ci(path) and all(command.muted for command in commands)
 
-    def _count(self, facts: RunnerFacts, key: object) -> int:
-        return sum(_identity(command) == key for command in facts.commands)
-
     def _newly_muted(self, path: str, command: TestCommand) -> Weakening | None:
         """Return how the same command newly hides its failure, where it did not."""
         for other in self.new.commands:
             is_same = (other.runner, other.targets) == (command.runner, command.targets)
-            if (
-                is_same
-                and other.muted
-                and self._count(self.old, _identity(other))
-                < self._count(self.new, _identity(other))
-            ):
+            key = _identity(other)
+            if is_same and other.muted and self.old_counts[key] < self.new_counts[key]:
                 where = self._path_with(other) or path
                 return _weakening(where, f"{other}: {other.muted}")
         return None

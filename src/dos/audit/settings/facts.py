@@ -6,6 +6,8 @@ from msgspec import Struct
 
 from dos.testrunners.test_commands import TestCommand
 
+MOST_COMMANDS = 500  # that run tests, of all files together; each is compared with each
+
 
 class RunnerFacts(Struct, frozen=True, kw_only=True):
     """What one file, or several together, say about the run of tests."""
@@ -43,7 +45,7 @@ def joined(parts: Iterable[RunnerFacts]) -> RunnerFacts:
         restraints=frozenset(restraints),
         demands=demands,
         selections=selections,
-        commands=tuple(commands),
+        commands=tuple(commands[:MOST_COMMANDS]),
         others=frozenset(others),
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from dos.audit.settings.facts import RunnerFacts
+from dos.audit.settings.facts import MOST_COMMANDS, RunnerFacts
 from dos.testrunners.shell_lines import SimpleCommand, simple_commands
 from dos.testrunners.test_commands import TestCommand, parse_test_command
 from dos.verify.file_kinds import words
@@ -20,7 +20,6 @@ _IDLE = words(
 _INSTALLS = words("install ci add build fmt clippy vet lint format sync update restore login")
 _SUCCEEDS = re.compile(r"(?:/?(?:usr/)?bin/)?true|:|echo|printf|exit 0|return 0")
 _SUCCESSES = ("exit 0", "true", ":", "return 0")
-MOST_COMMANDS = 500  # that run tests, of one text
 _SETS_EXIT = re.compile(r"-[a-z]*e[a-z]*|errexit")
 _USES_RESULT = re.compile(r"\$\?|\$\{\?\}|PIPESTATUS|\$status\b")
 _CONDITIONS = ("if", "elif", "while", "until")
