@@ -183,6 +183,17 @@ def test_a_regression_can_be_marked_as_intended_and_is_named_wherever_it_counts(
     assert dos("journal", "check").code == 0
 
 
+def test_an_agent_may_not_record_a_mark(dos, workspace, repriced, monkeypatch):
+    for name, value in (("DOS_WORKSPACE", str(workspace)), ("DOS_LANE", "api"), ("DOS_FENCE", "1")):
+        monkeypatch.setenv(name, value)
+    words = ("test-witness", "run", "--repeat", "1", "--intended", "tests/test_it.sh")
+    answer = dos(*words, "--record")
+    assert answer.code == 77 and "test-witness run --intended is for people" in answer.err
+    with World(workspace) as world:
+        assert recorded.records_for_commit(world, repriced) == []
+    assert dos(*words).code == 0  # to look is not to record
+
+
 def test_a_mark_of_what_is_no_old_test_is_refused(dos, state, repriced):
     answer = dos("test-witness", "run", "--intended", "code/it")
     assert answer.code == 2 and "names no test file" in answer.err

@@ -25,6 +25,7 @@ from dos.units.io import sources
 from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
+from dos.verbs.table import VERBS
 from dos.workspace import Workspace
 
 EXITS = {
@@ -87,6 +88,11 @@ def run(args: Args, context: Context) -> Reply:
         unit = sources.resolve_unit_name(context.policy_world, name)
     command, command_from = _command(args, context, unit or _trailer(sha, context))
     records = args.record or bool(unit)
+    if records and args.intended:
+        from dos.verbs import permission
+
+        # A recorded mark takes a failing test out of the judgement of the work.
+        permission.check_permission(VERBS["test-witness run"], args, context, "--intended")
     if records:
         _open_journal(context)  # a failure is reported now, not after the tests have run
     request = WitnessRequest(
