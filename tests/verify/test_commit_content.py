@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.verify import content, languages
+from dos.verify import content
+from dos.verify.code import languages
 from dos.verify.content import decode, differs_in_substance, is_binary, significant_lines
 
 SUFFIXES = sorted(languages._BY_SUFFIX)

@@ -454,6 +454,7 @@ READERS = {
         ("a.js", "=/[a"), ("a.js", "/*"), ("a.rs", 'r#"'), ("a.hs", "{-"), ("a.lua", "--[["),
         ("a.html", "<!--"),
         ("a.sh", "\\'"), ("a.yml", ' "'), ("named", "(AUTH "),
+        ("a.sh", "<<A "), ("a.rb", "<<A\n"), ("a.php", "<<<A\n"), ("a.yml", "a: |\n"),
     ],
 )  # fmt: skip
 def test_reading_takes_time_in_step_with_the_length(reader, piece):

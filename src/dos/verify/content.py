@@ -1,15 +1,17 @@
-"""The significant lines of a file: without comments, blank lines and differences in whitespace.
+"""What of a text means something: its significant lines, and whether two texts differ in more.
 
-In doubt a line is kept: an unknown language, and a string or a comment that is never closed, stay
-as they are.
+Comments, blank lines and white space mean nothing, and neither does what a formatter changes. In
+doubt a line is kept and a change is one: an unknown language, and a string or a comment that is
+never closed, stay as they are.
 """
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
-from dos.verify import languages
-from dos.verify.languages import CompiledLanguage
+from dos.verify.code import languages
+from dos.verify.code.languages import Breaks, CompiledLanguage, Language
+from dos.verify.code.scanner import LETTERS, Scanner, Segment
 
 _BINARY_PROBE_BYTES = 8000
 _INNER = "\0"  # marks a line that began inside a string, and is kept as it is
@@ -19,19 +21,10 @@ _SPACE_RUN = re.compile(r"[ \t\f\v](?<![\n \t\f\v]{2})(?:[ \t\f\v]++|(?<! ))")
 _BESIDE_PUNCTUATION = re.compile(
     r"[ \t](?:(?<=[,;:=(){}\[\]].)[ \t]*+|(?<![\n \t]{2})[ \t]*+(?=[,;:=(){}\[\]]))"
 )
-_STATEMENT_ENDS = re.compile(r"[ \t]*+(?:[#;\n]|\Z)")
-_LETTERS = "rRuUbB"  # that may stand before a Python string
-_PREFIXES = frozenset(("", *_LETTERS))
+_LAYOUT = str.maketrans("", "", " \t\f\v\n,;(){}'\"\\")  # texts that differ in these may be alike
+_LONE_STRING = re.compile(r"^[ \t]*+[rRuUbB]?[\"']", re.MULTILINE)
 _TAB_WIDTH = 8
-
-
-class Segment(NamedTuple):
-    """A string or a comment of a text, and the code between it and the one before."""
-
-    code: str
-    literal: str
-    is_comment: bool
-    is_docstring: bool  # or another comment that its opening mark does not tell
+_PYTHON = frozenset(("py", "pyi"))
 
 
 def significant_lines(path: str, text: str) -> list[str]:
@@ -40,35 +33,29 @@ def significant_lines(path: str, text: str) -> list[str]:
     Strings keep every space. Where indentation counts it is kept, as depth.
     """
     language = languages.compiled_language(_suffix(path))
-    if language is None:
+    if language is not None:
+        return _lines(text, language)
+    lexed = _lexed(path, text)
+    if lexed is None:
         return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
-    if _INNER in text or _STRING in text:
-        text = text.replace(_INNER, "\ufffd").replace(_STRING, "\ufffd")
-    if language.whole is not None and "\n=" in f"\n{text}":
-        text = language.whole.sub("", text)
-    if language.finds:
-        code = _Scanner(text, language).without_comments()
-    else:
-        code = _normalise_spaces(text, tight=False)
-    lines = code.split("\n")
-    if language.language.indented:
-        return _with_depths(lines)
-    return _stripped(lines, language.language.lines)
+    segments, style = lexed
+    return _split(_without_comments(segments, style), style)
 
 
 def differs_in_substance(path: str, old: str, new: str) -> bool:
-    """Whether two texts of one file differ in their significant lines.
+    """Whether two texts of one file differ in more than comments, white space and layout.
 
-    The changed middle is compared first; most changes are decided there.
+    The changed middle is compared first: most changes are decided there. What is left of it is
+    read whole, as tokens or as a syntax tree.
     """
+    if old == new:
+        return False
     language = languages.compiled_language(_suffix(path))
-    if language is not None:
-        middles = _changed_middles(old, new, language)
-        if middles is not None:
-            before, after = middles
-            if significant_lines(path, before) != significant_lines(path, after):
-                return True
-    return significant_lines(path, old) != significant_lines(path, new)
+    if language is None:
+        return significant_lines(path, old) != significant_lines(path, new)
+    if _surely_differs(old, new, language):
+        return True
+    return not _is_same_program(path, old, new, language)
 
 
 def segments(path: str, text: str) -> Iterator[Segment]:
@@ -77,12 +64,17 @@ def segments(path: str, text: str) -> Iterator[Segment]:
     The last segment is the code after them, with an empty literal.
     """
     language = languages.compiled_language(_suffix(path))
-    read_to = 0
-    if language is not None and language.finds is not None:
-        scanner = _Scanner(text, language)
-        yield from scanner.segments()
-        read_to = scanner.read_to
-    yield Segment(text[read_to:], "", is_comment=False, is_docstring=False)
+    if language is not None:
+        return _scanned(text, language)
+    lexed = _lexed(path, text)
+    if lexed is None:
+        return iter([_code(text)])
+    return iter(lexed[0])
+
+
+def adjacent_lines(lines: Sequence[str]) -> list[str]:
+    """Each line together with the one after it: these differ where only the order does."""
+    return [f"{line}\n{after}" for line, after in pairwise(lines)]
 
 
 def is_binary(raw: bytes) -> bool:
@@ -98,22 +90,147 @@ def decode(raw: bytes) -> str:
     return text
 
 
-def _changed_middles(old: str, new: str, language: CompiledLanguage) -> tuple[str, str] | None:
-    """The lines that differ, of both texts; None if they begin or end in a string or comment."""
+def _lines(text: str, language: CompiledLanguage, depth: int = 0) -> list[str]:
+    """The significant lines of a text that begins inside so many brackets."""
+    if _INNER in text or _STRING in text:
+        text = text.replace(_INNER, "\ufffd").replace(_STRING, "\ufffd")
+    if language.finds:
+        code = _without_comments(_scanned(text, language, depth), language.language)
+    else:
+        code = _normalise_spaces(text, tight=False)
+    return _split(code, language.language, language.obeyed)
+
+
+def _surely_differs(old: str, new: str, language: CompiledLanguage) -> bool:
+    """Whether the changed lines of two texts differ in more than any layout could."""
+    before, after, depth = _changed_middles(old, new, language) or (old, new, 0)
+    old_lines = "\n".join(_lines(before, language, depth))
+    new_lines = "\n".join(_lines(after, language, depth))
+    if old_lines.translate(_LAYOUT) == new_lines.translate(_LAYOUT):
+        return False
+    if not language.language.docstrings:
+        return True
+    from dos.verify.code import python_code  # at use: most changes are not read further
+
+    if not python_code.is_rewritable(old_lines) and not python_code.is_rewritable(new_lines):
+        return True
+    names = [python_code.names(_code_alone(text, language)) for text in (before, after)]
+    return names[0] != names[1]
+
+
+def _is_same_program(path: str, old: str, new: str, language: CompiledLanguage) -> bool:
+    """Whether two whole texts have the same tokens, or the same syntax tree."""
+    if _suffix(path) in _PYTHON:
+        from dos.verify.code import python_code  # at use, as above
+
+        is_same = python_code.is_same_program(old, new)
+        if is_same is not None:
+            return is_same and _obeyed(old, language) == _obeyed(new, language)
+    if language.language.breaks is Breaks.EVERY:
+        return _joined(_lines(old, language)) == _joined(_lines(new, language))
+    from dos.verify.code import tokens  # at use, as above
+
+    old_tokens = tokens.tokens(_scanned(old, language), language.language)
+    return old_tokens == tokens.tokens(_scanned(new, language), language.language)
+
+
+def _obeyed(text: str, language: CompiledLanguage) -> list[str]:
+    """The comments of the first lines that are none: how the file is run, and its encoding."""
+    head = "".join(text.splitlines(keepends=True)[:2])
+    return [
+        segment.literal
+        for segment in _scanned(head, language)
+        if segment.literal[:1] == "#" and not segment.is_comment
+    ]
+
+
+def _joined(lines: Iterable[str]) -> list[str]:
+    """The lines, with those joined that a backslash continues; none if they hold no word."""
+    joined: list[str] = []
+    is_continued = False
+    for line in lines:
+        if is_continued:
+            joined[-1] = f"{joined[-1][:-1].rstrip()} {line.lstrip()}"
+        else:
+            joined.append(line)
+        is_continued = line.endswith("\\")
+    if not any(any(map(str.isalnum, line)) for line in joined):
+        return []
+    return joined
+
+
+def _lexed(path: str, text: str) -> tuple[list[Segment], Language] | None:
+    """The segments of a text by Pygments and the layout of its language; None if unknown."""
+    from dos.verify.code import (
+        lexers,  # at use: few files are in a language that is not in the table
+    )
+
+    return lexers.segments(_suffix(path), text)
+
+
+def _scanned(text: str, language: CompiledLanguage, depth: int = 0) -> Iterator[Segment]:
+    """The segments of a text by the table of languages, and the code after them."""
+    read_to = 0
+    if language.finds is not None:
+        scanner = Scanner(text, language, depth)
+        yield from scanner.segments()
+        read_to = scanner.read_to
+    yield _code(text[read_to:])
+
+
+def _code(text: str) -> Segment:
+    """A text without strings and comments as a segment."""
+    return Segment(text, "", is_comment=False, is_docstring=False)
+
+
+def _code_alone(text: str, language: CompiledLanguage) -> str:
+    """The code of a text without its strings and comments."""
+    return "\n".join(segment.code for segment in _scanned(text, language))
+
+
+def _without_comments(segments: Iterable[Segment], style: Language) -> str:
+    """A text without its comments, with the spaces of its code normalised."""
+    code: list[str] = []
+    strings = [""]
+    for segment in segments:
+        if segment.is_docstring:
+            code += (segment.code.rstrip(LETTERS), " ")
+        elif segment.is_comment:
+            code += (segment.code, " ")
+        elif segment.literal:
+            code += (segment.code, _STRING)
+            strings.append(segment.literal.replace("\n", f"\n{_INNER}"))
+        else:
+            code.append(segment.code)
+    parts = _normalise_spaces("".join(code), tight=style.tight).split(_STRING)
+    return "".join(string + part for string, part in zip(strings, parts, strict=True))
+
+
+def _changed_middles(old: str, new: str, language: CompiledLanguage) -> tuple[str, str, int] | None:
+    """The lines that differ, of both texts, and how many brackets are open before them.
+
+    None if they begin or end in a string or a comment, or go on from the line before.
+    """
     before = old.splitlines(keepends=True)
     after = new.splitlines(keepends=True)
     first = _common_lines(before, after)
     last = _common_lines(before[first:][::-1], after[first:][::-1])
+    if first and before[first - 1].endswith("\\\n"):
+        return None
     start = sum(map(len, before[:first]))
     old_middle = "".join(before[first : len(before) - last])
     new_middle = "".join(after[first : len(after) - last])
-    if not _is_code_at(old, start, language):
+    if language.finds is None:
+        return old_middle, new_middle, 0
+    if not Scanner(old, language).is_code_at(start):
         return None
-    if not _is_code_at(old[start:], len(old_middle), language):
-        return None
-    if not _is_code_at(new[start:], len(new_middle), language):
-        return None
-    return old_middle, new_middle
+    for text, middle in ((old, old_middle), (new, new_middle)):
+        if not Scanner(text[start:], language).is_code_at(len(middle)):
+            return None
+    depth = 0
+    if language.language.docstrings and _LONE_STRING.search(old_middle + new_middle):
+        depth = Scanner(old, language).depth_at(start)
+    return old_middle, new_middle, depth
 
 
 def _common_lines(one: list[str], other: list[str]) -> int:
@@ -124,131 +241,6 @@ def _common_lines(one: list[str], other: list[str]) -> int:
             break
         count += 1
     return count
-
-
-def _is_code_at(text: str, place: int, language: CompiledLanguage) -> bool:
-    """Whether no string or comment of a text extends across a place."""
-    if language.whole is not None:
-        return False
-    if language.finds is None:
-        return True
-    scanner = _Scanner(text, language)
-    at = 0
-    while at < place:
-        match = language.finds.match(text, at)
-        if match is None:
-            break
-        at = match.end()
-        group = match.lastgroup
-        if group in ("nest", "raw"):
-            at, _ = scanner.end_of(group, match)
-        if group and match.start(group) < place < at:
-            return False
-    return True
-
-
-class _Scanner:
-    """One pass over a text, from one string or comment to the next."""
-
-    def __init__(self, text: str, language: CompiledLanguage) -> None:
-        self.text = text
-        self.language = language
-        self.read_to = 0  # where the code after the last segment begins
-        self._unread: list[str] = []  # code whose brackets are not counted yet
-        self._depth = 0
-
-    def without_comments(self) -> str:
-        """The text without its comments, with the spaces of its code normalised."""
-        code: list[str] = []
-        strings = [""]
-        for segment in self.segments():
-            if not segment.is_comment:
-                code += (segment.code, _STRING)
-                strings.append(segment.literal.replace("\n", f"\n{_INNER}"))
-            elif segment.is_docstring:
-                code += (segment.code.rstrip(_LETTERS), " ")
-            else:
-                code += (segment.code, " ")
-        code.append(self.text[self.read_to :])
-        tight = self.language.language.tight
-        parts = _normalise_spaces("".join(code), tight=tight).split(_STRING)
-        return "".join(string + part for string, part in zip(strings, parts, strict=True))
-
-    def segments(self) -> Iterator[Segment]:
-        """Each string and comment with the code before it; the code after `read_to` has none."""
-        assert self.language.finds is not None
-        text = self.text
-        match_at = self.language.finds.match
-        at = 0
-        while at < len(text) and (match := match_at(text, at)):
-            at = match.end()
-            group = match.lastgroup
-            if group is None:
-                continue
-            start = match.start(group)
-            gap = text[self.read_to : start]
-            at, is_comment = self._classify(group, gap, match)
-            yield Segment(gap, text[start:at], is_comment, is_comment and group != "drop")
-            self.read_to = at
-
-    def _classify(self, group: str, gap: str, match: re.Match[str]) -> tuple[int, bool]:
-        """Where what was matched ends, and whether it is a comment."""
-        end = match.end()
-        if group == "drop":
-            is_unclosed = end >= len(self.text) and languages.UNCLOSED.match(
-                self.text, match.start(group)
-            )
-            return end, not is_unclosed
-        if group == "keep":
-            return end, self.language.language.docstrings and self._is_docstring(gap, match)
-        return self.end_of(group, match)
-
-    def end_of(self, group: str, match: re.Match[str]) -> tuple[int, bool]:
-        """Where what an opening mark began ends, and whether it is a comment."""
-        if group == "nest":
-            return self._end_of_nested(match.end())
-        return self._end_of_raw(match)
-
-    def _end_of_nested(self, at: int) -> tuple[int, bool]:
-        """Where a comment that nests ends; one that is never closed is kept as text."""
-        assert self.language.nests is not None
-        depth = 1
-        for mark in self.language.nests.finditer(self.text, at):
-            depth += 1 if mark.group(1) else -1
-            if not depth:
-                return mark.end(), True
-        return len(self.text), False
-
-    def _end_of_raw(self, match: re.Match[str]) -> tuple[int, bool]:
-        """Where raw text ends: at the mark that its opening names."""
-        marks = match.groupdict()
-        if "mark" in marks:
-            closes = f'){marks["mark"]}"'
-        elif "hashes" in marks:
-            closes = f'"{marks["hashes"]}'
-        else:
-            closes = f"]{marks['equals']}]"
-        at = self.text.find(closes, match.end())
-        if at < 0:
-            return len(self.text), False
-        return at + len(closes), bool(marks.get("dashes"))
-
-    def _is_docstring(self, gap: str, match: re.Match[str]) -> bool:
-        """Whether a string is a statement: alone on its lines, outside every bracket."""
-        self._unread.append(gap)
-        before, line, prefix = gap.rpartition("\n")
-        is_first = bool(line) or match.start("keep") == len(gap)
-        if not is_first or prefix.strip() not in _PREFIXES:
-            return False
-        if before.endswith("\\") or match.group("keep")[0] == "#":
-            return False
-        if not _STATEMENT_ENDS.match(self.text, match.end()):
-            return False
-        code = "".join(self._unread)
-        self._unread.clear()
-        opened = sum(map(code.count, "([{")) - sum(map(code.count, ")]}"))
-        self._depth = max(0, self._depth + opened)
-        return self._depth == 0
 
 
 def _normalise_spaces(code: str, *, tight: bool) -> str:
@@ -268,7 +260,17 @@ def _suffix(path: str) -> str:
     return suffix.rpartition(".")[2]
 
 
-def _stripped(lines: list[str], comments: tuple[str, ...]) -> list[str]:
+def _split(code: str, style: Language, obeyed: re.Pattern[str] | None = None) -> list[str]:
+    """The lines of a text without comments; with their depth where indentation counts."""
+    lines = code.split("\n")
+    if style.indented:
+        return _with_depths(lines)
+    return _stripped(lines, style.lines, obeyed)
+
+
+def _stripped(
+    lines: list[str], comments: tuple[str, ...], obeyed: re.Pattern[str] | None
+) -> list[str]:
     """The lines without margins, blank lines and whole-line comments."""
     stripped = []
     for line in lines:
@@ -278,7 +280,7 @@ def _stripped(lines: list[str], comments: tuple[str, ...]) -> list[str]:
             plain = line.strip()
         if not plain or plain.isspace():
             continue
-        if comments and plain.startswith(comments):
+        if comments and plain.startswith(comments) and not (obeyed and obeyed.match(plain)):
             continue
         stripped.append(plain)
     return stripped

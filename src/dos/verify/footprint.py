@@ -182,7 +182,7 @@ def _nothing_real(counting: Sequence[Change], files: Sequence[File]) -> Footprin
     elif any(change.is_move_alone for change in counting):
         why = f"{_describe(counting)} only moved, and the unit is not about that"
     else:
-        why = f"in {_describe(counting)} only comments, whitespace or order changed"
+        why = f"in {_describe(counting)} only comments or layout changed"
     return Footprint(flaw="cosmetic_only", why=why)
 
 

@@ -43,6 +43,7 @@ class File(Struct, frozen=True, kw_only=True, dict=True):
     new: Sequence[str] | None
     now: Sequence[str] | None
     now_path: str = ""  # where it is now, if it moved
+    is_order: bool = False  # the lines are pairs of adjacent ones: only their order is new
     moved_from: str = ""  # where it was before the commit, if moving it is the work
     ignored: frozenset[str] = frozenset()  # lines that are no work, such as the project's version
     # Modes as git prints them; they count only if the unit asks for another mode.

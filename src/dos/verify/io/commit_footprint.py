@@ -153,23 +153,46 @@ class FootprintReader:
         old_path = change.old_path or change.path
         old, is_old_text = self._lines(old_path, change.old_blob, change.old_mode)
         new, is_new_text = self._lines(change.path, change.new_blob, change.new_mode)
+        is_text = is_old_text and is_new_text
         is_link = change.new_mode == f"{LINK:06o}"
         has_new_mode = bool(change.old_mode) and change.old_mode != change.new_mode
+        file = File(
+            path=change.path,
+            old=old,
+            new=new,
+            now=None,
+            old_mode=change.old_mode,
+            new_mode=change.new_mode,
+        )
+        if is_text and old is not None and new is not None:
+            file = self._as_tokens(file, change)
         return Change(
-            file=File(
-                path=change.path,
-                old=old,
-                new=new,
-                now=None,
-                old_mode=change.old_mode,
-                new_mode=change.new_mode,
-            ),
+            file=file,
             old_path=change.old_path,
-            is_text=is_old_text and is_new_text,
+            is_text=is_text,
             is_submodule=f"{SUBMODULE:06o}" in (change.old_mode, change.new_mode),
             leads_somewhere=is_link and self._leads_somewhere(tree, change),
             is_script=has_new_mode and self._is_script(change),
             is_plan=self._is_plan(tree, change.path, scope),
+        )
+
+    def _as_tokens(self, file: File, change: FileChange) -> File:
+        """A changed text with its lines, as far as its tokens agree with them.
+
+        Where only the layout is new, no line is. Where only the order is new, the pairs of adjacent
+        lines are: they tell later whether the order is still there.
+        """
+        old = self._text(change.old_blob, change.old_mode) or ""
+        new = self._text(change.new_blob, change.new_mode) or ""
+        if not content.differs_in_substance(file.path, old, new):
+            return structs.replace(file, old=file.new)
+        if file.is_change:
+            return file
+        return structs.replace(
+            file,
+            old=content.adjacent_lines(file.old or ()),
+            new=content.adjacent_lines(file.new or ()),
+            is_order=True,
         )
 
     def _leads_somewhere(self, tree: str, change: FileChange) -> bool:
@@ -205,7 +228,7 @@ class FootprintReader:
             if not path or _is_archived(file.path, path):
                 by = by or history.last_touching(file.path)
                 return self._absorbed(file, by, history), by
-        lines = self._current_lines(path, history)
+        lines = self._current_lines(path, history, is_order=file.is_order)
         now_path = ""
         if path != file.path:
             now_path = path
@@ -221,7 +244,7 @@ class FootprintReader:
         for change in history.changed_by(by)[:MOST_ABSORBING_FILES]:
             if file_kinds.kind(change.path) is not kind:
                 continue
-            lines = self._current_lines(change.path, history)
+            lines = self._current_lines(change.path, history, is_order=file.is_order)
             if not lines:
                 continue
             moved = structs.replace(file, now=lines, now_path=change.path)
@@ -231,7 +254,7 @@ class FootprintReader:
 
     def _second_look(self, file: File, history: LaterHistory, scope: Scope) -> File:
         """A file of which too little is left, if it was made anew by a tool, or was split."""
-        if file.new is None or file.kept >= survival.ENOUGH * file.total:
+        if file.new is None or file.is_order or file.kept >= survival.ENOUGH * file.total:
             return file
         if scope.names(file.path) and self._is_generated_again(file, history):
             return structs.replace(file, now=file.new)
@@ -260,7 +283,7 @@ class FootprintReader:
     def _gained_lines(self, change: FileChange, history: LaterHistory) -> Counter[str]:
         """The lines that a file has at the tip and did not have before a commit."""
         before, _ = self._lines(change.path, change.old_blob, change.old_mode)
-        now = self._current_lines(change.path, history)
+        now = self._current_lines(change.path, history, is_order=False)
         return Counter(now or ()) - Counter(before or ())
 
     def _is_generated_again(self, file: File, history: LaterHistory) -> bool:
@@ -273,12 +296,16 @@ class FootprintReader:
         text = self._text(entry.sha, f"{entry.mode:06o}")
         return text is not None and file_kinds.is_generated(file.path, text)
 
-    def _current_lines(self, path: str, history: LaterHistory) -> Sequence[str] | None:
-        """The significant lines of a file at the tip; None if it is not there."""
+    def _current_lines(
+        self, path: str, history: LaterHistory, *, is_order: bool
+    ) -> Sequence[str] | None:
+        """The significant lines of a file at the tip, or its pairs; None if it is not there."""
         entry = history.entry_at(path)
         if entry is None or entry.is_tree:
             return None
         lines, _ = self._lines(path, entry.sha, f"{entry.mode:06o}")
+        if is_order:
+            return content.adjacent_lines(lines or ())
         return lines
 
     def _lines(self, path: str, blob: str, mode: str) -> tuple[Sequence[str] | None, bool]:

@@ -2,10 +2,11 @@
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 
 from dos.verify import content
+from dos.verify.code import python_code
+from dos.verify.code.python_code import is_nothing
 from dos.verify.stubs.bodies import (
     ABSTRACT_BY_NAME,
     ERROR_CLASS,
@@ -44,12 +45,12 @@ _MAIN_GUARD = re.compile(r"__name__ == ['\"]__main__['\"]")
 
 def parts(text: str) -> list[Part] | None:
     """Return the parts of a file; None if this version of Python cannot parse it."""
+    module = python_code.parse(text)
+    if module is None:
+        return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes in strings of the user's code
-            module = ast.parse(text)
         return list(_Reader(text).block(module.body))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (ValueError, RecursionError):
         return None
 
 
@@ -90,7 +91,7 @@ class _Reader:
         header = ", ".join(map(ast.unparse, [*node.bases, *node.decorator_list]))
         body = _without_docstring(node.body)
         kind = Kind.DECLARATION
-        if all(map(_is_nothing, body)) and not self._is_complete(node):
+        if all(map(is_nothing, body)) and not self._is_complete(node):
             kind = Kind.STUB
         yield Part(kind, name, header)
         yield from self.block(body, node, f"{name}.")
@@ -136,7 +137,7 @@ class _Reader:
 
     def statement_kind(self, node: ast.stmt) -> Kind:
         """Return what a statement outside of functions is; a plain value is a declaration."""
-        if isinstance(node, ast.Import | ast.ImportFrom) or _is_nothing(node):
+        if isinstance(node, ast.Import | ast.ImportFrom) or is_nothing(node):
             return Kind.DECLARATION
         if isinstance(node, ast.Assign | ast.AnnAssign):
             is_unfinished = UNFINISHED.search(self.prose(node)) is not None
@@ -175,7 +176,7 @@ def _is_declared(node: Function, owner: ast.ClassDef | None) -> bool:
 
 def _is_idle(node: ast.stmt, *, is_unfinished: bool) -> bool:
     """Whether a statement does nothing; a value is nothing where a comment says what is missing."""
-    if _is_nothing(node) or isinstance(node, ast.Delete):
+    if is_nothing(node) or isinstance(node, ast.Delete):
         return True
     match node:
         case ast.Return(value=None | ast.Constant(value=None)):
@@ -220,7 +221,7 @@ def _is_text(node: ast.expr) -> bool:
 
 def _is_plumbing(node: ast.stmt) -> bool:
     """Whether a statement of a constructor only stores an argument, or calls the parent's."""
-    if _is_nothing(node):
+    if is_nothing(node):
         return True
     match node:
         case ast.Assign(targets=[ast.Attribute()], value=value):
@@ -232,13 +233,6 @@ def _is_plumbing(node: ast.stmt) -> bool:
         ):
             return True
     return False
-
-
-def _is_nothing(node: ast.stmt) -> bool:
-    """Whether a statement is `pass`, `...` or another value that stands alone."""
-    if isinstance(node, ast.Pass):
-        return True
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:

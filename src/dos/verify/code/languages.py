@@ -7,24 +7,39 @@ the text or is short, so reading takes linear time.
 """
 
 import re
+from enum import StrEnum
 from functools import cache
 
 from msgspec import Struct
 
 
+class Breaks(StrEnum):
+    """What the end of a line means."""
+
+    NOTHING = "nothing"  # no more than a space
+    SOME = "some"  # it ends a statement, unless a bracket is open or an operator stands there
+    EVERY = "every"
+
+
 class Language(Struct, frozen=True, kw_only=True):
-    """The comments and strings of one language, as fragments of a pattern."""
+    """The comments and strings of one language, as fragments of a pattern; and its layout."""
 
     begins: str = ""  # the characters that any of its fragments can begin with
     keep: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    obeyed: str = ""  # how a comment begins that a compiler or a runner reads: it is none
+    obeyed_first: bool = False  # and such a one stands in the first two lines
     nest: tuple[str, str] | None = None  # how a comment that nests opens and closes
-    raw: str = ""  # groups: mark, hashes or equals, for the end of it; dashes, when it is a comment
-    whole: str = ""  # a comment of whole lines, removed before all else
+    raw: str = ""  # its groups name the end of it; `dashes` says that it is a comment
+    here_ends: str = ""  # a line that ends a document inside the text; group: word
     lines: tuple[str, ...] = ()  # a line that begins with one of these is a comment
     indented: bool = False  # how far a line is indented means something
     tight: bool = False  # spaces beside brackets, commas and the like mean nothing
     docstrings: bool = False  # a string that stands alone is a comment
+    breaks: Breaks = Breaks.EVERY  # the rest tells which layouts of tight languages are alike
+    commas: str = ""  # before which brackets a last comma means nothing
+    loose_braces: bool = False  # braces around one statement mean nothing
+    like_quotes: bool = False  # 'a' is "a"
 
 
 class CompiledLanguage(Struct, frozen=True, kw_only=True):
@@ -33,7 +48,8 @@ class CompiledLanguage(Struct, frozen=True, kw_only=True):
     language: Language
     finds: re.Pattern[str] | None
     nests: re.Pattern[str] | None
-    whole: re.Pattern[str] | None
+    obeyed: re.Pattern[str] | None
+    closes_here: re.Pattern[str] | None  # a line that may end a document inside the text
 
 
 # Strings. One that is never closed ends with its line, or with the text if it can be longer.
@@ -57,12 +73,15 @@ _REGEX = (
 )
 _SHEBANG = r"\A\#![^\n]*+"
 
-# Comments; what a compiler obeys is none.
-_SLASHES = r"//(?!go:|[ \t]\+build\b)[^\n]*+"
+_HERE_ENDS = r"\n[ \t]*+(?P<word>\w++)(?=\n|\Z)"
+
+# Comments.
+_SLASHES = r"//[^\n]*+"
 _BLOCK = r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)"
 _MARKUP_BLOCK = r"<!--[^-]*+(?:-(?!->)[^-]*+)*+(?:-->|\Z)"
 _HASH = r"\#[^\n]*+"
 _HASH_WORD = r"(?<![^\s;&|(){}\[\]])\#[^\n]*+"
+_SHELL_HASH = r"(?<![^\s;&|()])\#[^\n]*+"
 _DASHES = r"--[^\n]*+"
 UNCLOSED = re.compile(r"/\*(?!.*\*/\Z)|<!--(?!.*-->\Z)|<\#(?!.*\#>\Z)", re.DOTALL)
 
@@ -70,16 +89,25 @@ _C_COMMENTS = (_BLOCK, _SLASHES)
 
 # By suffixes, or by the names of files without one. What a language adds to its neighbours:
 # - C++ and Rust have raw strings, whose end is named at their beginning;
-# - Kotlin, Scala, Swift and Rust nest their block comments, so do Haskell, OCaml, F#, Julia, Nim;
+# - Kotlin, Scala, Swift and Rust nest their block comments, so do OCaml and F#;
 # - a quote in Rust may begin a lifetime, so only a whole character literal is kept;
 # - JavaScript has patterns between slashes, in which `//` is no comment;
-# - in Python and YAML, in Makefiles and Haskell, indentation means something;
+# - in Python and YAML, in Makefiles and F#, indentation means something;
 # - in shells a `#` begins a comment only where a word begins: `${x#y}` and `a#b` have none;
+# - in shells, Ruby and PHP a document may stand in the text, and `#` is text in it; so it is in the
+#   indented texts of YAML;
 # - a shebang is a comment by its looks, and decides how the file runs, so it is kept.
+# Languages that are not here are read by Pygments, if it has a lexer that takes linear time.
 
 _TABLE = {
-    "c h m mm proto zig v sol hx d thrift prisma glsl hlsl wgsl vert frag": Language(
-        begins="\"'/", keep=(_DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True
+    "c h m mm proto zig v sol d thrift prisma wgsl": Language(
+        begins="\"'/",
+        keep=(_DOUBLE, _CHARACTER),
+        drop=_C_COMMENTS,
+        tight=True,
+        breaks=Breaks.NOTHING,
+        commas="}",
+        loose_braces=True,
     ),
     "cc cpp cxx hh hpp ino cu cuh": Language(
         begins="\"'/",
@@ -87,15 +115,34 @@ _TABLE = {
         drop=_C_COMMENTS,
         raw=r'(?<=R)"(?P<mark>[^()\\\s"]{0,16})\(',
         tight=True,
+        breaks=Breaks.NOTHING,
+        commas="}",
+        loose_braces=True,
     ),
     "java": Language(
-        begins="\"'/", keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True
+        begins="\"'/",
+        keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER),
+        drop=_C_COMMENTS,
+        tight=True,
+        breaks=Breaks.NOTHING,
+        commas="}",
+        loose_braces=True,
     ),
-    "kt kts scala swift": Language(
+    "kt kts swift": Language(
         begins="\"'/",
         keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER),
         drop=(_SLASHES,),
         nest=(r"/\*", r"\*/"),
+        tight=True,
+        breaks=Breaks.SOME,
+        commas=")]",
+    ),
+    "scala": Language(
+        begins="\"'/",
+        keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER),
+        drop=(_SLASHES,),
+        nest=(r"/\*", r"\*/"),
+        indented=True,
         tight=True,
     ),
     "rs": Language(
@@ -105,76 +152,127 @@ _TABLE = {
         nest=(r"/\*", r"\*/"),
         raw=r'(?:(?<=\br)|(?<=\bbr))(?P<hashes>\#*+)"',
         tight=True,
+        breaks=Breaks.NOTHING,
+        commas=")]}",
     ),
     "go": Language(
-        begins="\"'/`", keep=(_BARE_BACKTICK, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True
+        begins="\"'/`",
+        keep=(_BARE_BACKTICK, _DOUBLE, _CHARACTER),
+        drop=_C_COMMENTS,
+        obeyed=(
+            r"//(?:go:|export |line |[ \t]*+\+build\b)"
+            r'|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/\n?import[ \t]++"C"'  # which is compiled as C
+        ),
+        tight=True,
+        breaks=Breaks.SOME,
+        commas=")]}",
     ),
     "cs": Language(
         begins="\"'/",
         keep=(_VERBATIM, _BARE_TRIPLE, _DOUBLE, _CHARACTER),
         drop=_C_COMMENTS,
         tight=True,
+        breaks=Breaks.NOTHING,
+        commas="}",
+        loose_braces=True,
     ),
     "js jsx mjs cjs ts tsx": Language(
         begins="\"'/`#",
         keep=(_SHEBANG, _BACKTICK, _DOUBLE, _SINGLE, _REGEX),
         drop=_C_COMMENTS,
         tight=True,
+        breaks=Breaks.SOME,
+        commas=")]}",
+        loose_braces=True,
+        like_quotes=True,
     ),
     "php": Language(
-        begins="\"'/#",
+        begins="\"'/#<",
         keep=(_SHEBANG, _LONG_DOUBLE, _LONG_SINGLE),
         drop=(*_C_COMMENTS, r"\#(?!\[)[^\n]*+"),
+        raw=r"<<<[ \t]*+[\"']?+(?P<here>\w++)[\"']?+(?=\n)",
+        here_ends=r"\n[ \t]*+(?P<word>\w++)",
         tight=True,
+        breaks=Breaks.NOTHING,
+        commas=")]",
+        loose_braces=True,
     ),
     "dart groovy gradle": Language(
         begins="\"'/",
         keep=(_TRIPLE_DOUBLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE),
         drop=_C_COMMENTS,
         tight=True,
+        breaks=Breaks.SOME,
+        commas=")]}",
     ),
     "py pyi bzl bazel star": Language(
         begins="\"'#",
         keep=(_SHEBANG, _TRIPLE_DOUBLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE),
         drop=(_HASH,),
+        obeyed=r"\#[^\n]*?coding[:=]",
+        obeyed_first=True,
         indented=True,
         tight=True,
         docstrings=True,
     ),
     "rb gemspec podspec rakefile gemfile cr": Language(
-        begins="\"'#",
+        begins="\"'#<=",
         keep=(_SHEBANG, _LONG_DOUBLE, _LONG_SINGLE),
-        drop=(_HASH_WORD,),
-        whole=r"^=begin\b[^\n]*+(?:\n(?!=end\b)[^\n]*+)*+(?:\n=end[^\n]*+|\Z)",
+        drop=(
+            r"^=begin\b[^\n]*+(?:\n(?!=end\b)[^\n]*+)*+(?:\n=end[^\n]*+|\Z)",
+            _HASH_WORD,
+        ),
+        obeyed=(
+            r"\#[-*\s]*+(?:frozen_string_literal|(?:en)?coding|warn_indent"
+            r"|shareable_constant_value|warn_past_scope)[ \t]*+[:=]"
+        ),
+        raw=r"<<(?=[~-]|[\"']?[A-Z_])[~-]?+[\"'`]?+(?P<here>[^\W\d]\w*+)[\"'`]?+",
+        here_ends=_HERE_ENDS,
     ),
     "pl pm": Language(
-        begins="\"'#",
+        begins="\"'#<=",
         keep=(_SHEBANG, _DOUBLE, _SINGLE),
-        drop=(_HASH_WORD,),
-        whole=r"^=[a-z]\w*+[^\n]*+(?:\n(?!=cut\b)[^\n]*+)*+(?:\n=cut[^\n]*+|\Z)",
+        drop=(
+            r"^=[a-z]\w*+[^\n]*+(?:\n(?!=cut\b)[^\n]*+)*+(?:\n=cut[^\n]*+|\Z)",
+            _HASH_WORD,
+        ),
+        raw=r"<<(?=~?[\"'A-Z_])~?+[\"']?+(?P<here>[^\W\d]\w*+)[\"']?+",
+        here_ends=_HERE_ENDS,
     ),
-    "sh bash zsh fish procfile": Language(
-        begins="\"'#\\\\", keep=(_SHEBANG, r"\\.", _LONG_DOUBLE, _BARE_SINGLE), drop=(_HASH_WORD,)
+    "sh bash zsh": Language(
+        begins="\"'#\\\\<",
+        keep=(_SHEBANG, r"\\.", _LONG_DOUBLE, _BARE_SINGLE),
+        drop=(_SHELL_HASH,),
+        raw=r"(?<!<)<<-?+[ \t]*+[\"'\\]?+(?P<here>[^\W\d]\w*+)[\"']?+",
+        here_ends=_HERE_ENDS,
     ),
     "ps1 psd1 psm1": Language(
         begins="\"'#<`",
         keep=(_SHEBANG, r"`.", r'"[^"`]*+(?:`.[^"`]*+)*+(?:"|\Z)', _BARE_SINGLE),
         drop=(r"<\#[^#]*+(?:\#(?!>)[^#]*+)*+(?:\#>|\Z)", _HASH_WORD),
     ),
-    "r ex exs awk tcl graphql gql cmake": Language(
+    "r awk tcl": Language(
         begins="\"'#", keep=(_SHEBANG, _TRIPLE_DOUBLE, _DOUBLE, _SINGLE), drop=(_HASH,)
     ),
-    "mk makefile": Language(
-        begins="#\\\\", keep=(_SHEBANG, r"\\."), drop=(_HASH_WORD,), indented=True
+    "cmake": Language(
+        begins='"#[',
+        keep=(_LONG_DOUBLE,),
+        drop=(_HASH,),
+        raw=r"(?P<dashes>\#)?\[(?P<equals>=*+)\[",
     ),
-    "dockerfile env gitignore gitattributes dockerignore": Language(lines=("#",)),
+    "mk makefile": Language(
+        begins="#\\\\", keep=(_SHEBANG, r"\\."), drop=(_SHELL_HASH,), indented=True
+    ),
+    "dockerfile": Language(lines=("#",), obeyed=r"\#[ \t]*+(?:syntax|escape|check)[ \t]*+="),
+    "env gitignore gitattributes dockerignore": Language(lines=("#",)),
     "yml yaml": Language(
-        begins="\"'#",
+        begins="\"'#|>",
         keep=(
             r'(?<![^\s\[{,:])"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)',
             r"(?<![^\s\[{,:])'[^']*+(?:''[^']*+)*+(?:'|\Z)",
         ),
         drop=(r"(?<!\S)\#[^\n]*+",),
+        raw=r"(?<=[:-] )[|>](?P<scalar>[-+\d]{0,2}+)(?=[ \t]*+(?:\#[^\n]*+)?\n)",
         indented=True,
     ),
     "toml": Language(
@@ -182,25 +280,21 @@ _TABLE = {
         keep=(_TRIPLE_DOUBLE, r"'''[^']*+(?:'(?!'')[^']*+)*+(?:'''|\Z)", _DOUBLE, r"'[^'\n]*+'?"),
         drop=(_HASH,),
         tight=True,
+        breaks=Breaks.SOME,
+        commas="]",
     ),
     "tf tfvars hcl nix": Language(begins='"/#', keep=(_DOUBLE,), drop=(*_C_COMMENTS, _HASH)),
     "sql": Language(
         begins="\"'/-",
         keep=(_BARE_SINGLE, _BARE_DOUBLE),
-        drop=(r"/\*(?!!)[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)", _DASHES),
+        drop=(_BLOCK, _DASHES),
+        obeyed=r"/\*[!+]|--\+",
     ),
     "lua": Language(
         begins="\"'-[",
         keep=(_DOUBLE, _SINGLE),
         drop=(_DASHES,),
         raw=r"(?P<dashes>--)?\[(?P<equals>=*+)\[",
-    ),
-    "hs elm": Language(
-        begins="\"'{-",
-        keep=(_DOUBLE, _CHARACTER),
-        drop=(r"--++(?![!#$%&*+./<=>?@\\^|~:])[^\n]*+",),
-        nest=(r"\{-(?!\#)", r"-\}"),
-        indented=True,
     ),
     "ml": Language(begins="\"'(", keep=(_LONG_DOUBLE, _CHARACTER), nest=(r"\(\*(?!\))", r"\*\)")),
     "fs": Language(
@@ -210,33 +304,17 @@ _TABLE = {
         nest=(r"\(\*(?!\))", r"\*\)"),
         indented=True,
     ),
-    "jl": Language(
-        begins="\"'#",
-        keep=(_TRIPLE_DOUBLE, _LONG_DOUBLE, _CHARACTER),
-        drop=(r"\#(?!=)[^\n]*+",),
-        nest=(r"\#=", r"=\#"),
-    ),
-    "nim": Language(
-        begins="\"'#",
-        keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER),
-        drop=(r"\#(?!\[)[^\n]*+",),
-        nest=(r"\#\[", r"\]\#"),
-        indented=True,
-    ),
-    "clj cljs cljc edn el lisp scm rkt": Language(
-        begins='";\\\\', keep=(_LONG_DOUBLE, r"\\."), drop=(r";[^\n]*+",)
-    ),
+    "lisp scm": Language(begins='";\\\\', keep=(_LONG_DOUBLE, r"\\."), drop=(r";[^\n]*+",)),
     "erl": Language(begins="\"'%$", keep=(_LONG_DOUBLE, _SINGLE, r"\$."), drop=(r"%[^\n]*+",)),
     "ini cfg conf editorconfig": Language(lines=("#", ";")),
-    "properties": Language(lines=("#", "!")),
     "f f90 f95": Language(lines=("!", "C ", "c ")),
-    "asm s": Language(lines=(";", "#", "//")),
+    "s": Language(lines=(";", "#", "//")),
     "adb ads": Language(lines=("--",)),
     "vim": Language(lines=('"',)),
     "service timer socket desktop ninja po pot npmrc gn gni": Language(lines=("#", ";")),
     "pas": Language(lines=("//",)),
     "html htm xhtml xml xsd xsl xslt svg md csproj fsproj props targets xaml resx plist": Language(
-        begins="<", drop=(_MARKUP_BLOCK,)
+        begins="<", drop=(_MARKUP_BLOCK,), obeyed=r"<!--(?:\[if\b|\#\w)"
     ),
     "vue svelte astro": Language(
         begins='"`</',
@@ -244,10 +322,10 @@ _TABLE = {
         drop=(_MARKUP_BLOCK, _BLOCK, r"(?<![:\w])//[^\n]*+"),
     ),
     "css": Language(begins="\"'/", keep=(_DOUBLE, _SINGLE), drop=(_BLOCK,)),
-    "scss less jsonc json5": Language(
+    "scss less jsonc": Language(
         begins="\"'/", keep=(_DOUBLE, _SINGLE), drop=(_BLOCK, r"(?<![:(])//[^\n]*+")
     ),
-    "json ipynb": Language(begins='"', keep=(_DOUBLE,), tight=True),
+    "json ipynb": Language(begins='"', keep=(_DOUBLE,), tight=True, breaks=Breaks.NOTHING),
     "bat cmd": Language(lines=("rem ", "Rem ", "REM ", "@rem ", "@REM ", "::")),
     "vb": Language(begins="\"'", keep=(r'"[^"\n]*+"?',), drop=(r"'[^\n]*+",)),
     "coffee": Language(
@@ -256,7 +334,7 @@ _TABLE = {
         drop=(r"\#\#\#[^#]*+(?:\#(?!\#\#)[^#]*+)*+(?:\#\#\#|\Z)", _HASH),
         indented=True,
     ),
-    "sass styl pug haml slim": Language(indented=True),  # comments of theirs are kept
+    "styl pug haml slim": Language(indented=True),  # comments of theirs are kept
 }
 _BY_SUFFIX = {
     suffix: language for suffixes, language in _TABLE.items() for suffix in suffixes.split()
@@ -273,7 +351,8 @@ def compiled_language(suffix: str) -> CompiledLanguage | None:
         language=language,
         finds=_finds(language),
         nests=_nests(language),
-        whole=_compiled(language.whole) if language.whole else None,
+        obeyed=_compiled(language.obeyed) if language.obeyed else None,
+        closes_here=_compiled(language.here_ends) if language.here_ends else None,
     )
 
 
