@@ -762,7 +762,17 @@ namings = st.builds(
 prints = st.builds(
     Footprint,
     flaw=st.sampled_from(
-        ["", "", "", "empty", "bookkeeping_only", "docs_only", "cosmetic_only", "stubs_only"]
+        [
+            "",
+            "",
+            "",
+            "empty",
+            "bookkeeping_only",
+            "docs_only",
+            "cosmetic_only",
+            "stubs_only",
+            "dead_code_only",
+        ]
     ),
     out_of_scope=st.booleans(),
 )

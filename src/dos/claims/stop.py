@@ -32,6 +32,7 @@ _AGAINST = {
     Contradiction.DOCS_ONLY: "only documents were changed",
     Contradiction.COSMETIC_ONLY: "only white space or comments were changed",
     Contradiction.STUBS_ONLY: "only stubs were added",
+    Contradiction.DEAD_CODE_ONLY: "only code that cannot run was added",
     Contradiction.OUT_OF_SCOPE: "none of its files were touched",
     Contradiction.REVERTED: "it was reverted",
     Contradiction.REMOVED: "what it added was removed",

@@ -34,6 +34,7 @@ class Contradiction(StrEnum):
     DOCS_ONLY = "docs_only"
     COSMETIC_ONLY = "cosmetic_only"
     STUBS_ONLY = "stubs_only"
+    DEAD_CODE_ONLY = "dead_code_only"
     OUT_OF_SCOPE = "out_of_scope"
     REVERTED = "reverted"
     REMOVED = "removed"

@@ -98,7 +98,7 @@ class Footprint(Struct, frozen=True, kw_only=True):
     """The files of a commit that count for its unit; or a flaw and the reason if none does."""
 
     files: tuple[File, ...] = ()
-    flaw: str = ""  # empty, bookkeeping_only, docs_only, cosmetic_only, stubs_only
+    flaw: str = ""  # empty, bookkeeping_only, docs_only, cosmetic_only, stubs_only, dead_code_only
     why: str = ""
     out_of_scope: bool = False
 

@@ -7,6 +7,7 @@ commit touched: moving work to another place does not undo it.
 import posixpath
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -23,6 +24,9 @@ from dos.verify.file_kinds import Kind
 from dos.verify.footprint import Change, Footprint, Purpose, Scope
 from dos.verify.io.declarations import Declarations
 from dos.verify.survival import File, Survival
+
+if TYPE_CHECKING:
+    from dos.verify.stubs.only_stubs import TextChange
 
 LARGEST_TEXT = 8_000_000  # bytes; a larger file counts by its hash, as a binary one does
 MOST_ABSORBING_FILES = 20  # that are searched for the lines of a deleted one
@@ -63,9 +67,7 @@ class FootprintReader:
         is_whole = not found.flaw and parent and self._is_restored(commit, parent)
         if is_whole and self._is_put_back(found, file_changes, title):
             found = footprint.restored([file.path for file in found.files])
-        stubs = self._only_stubs(file_changes, found, before)
-        if stubs:
-            found = footprint.only_stubs(stubs)
+        found = self._unless_idle(file_changes, found, before)
         candidate = structs.replace(candidate, footprint=found, is_scoped=before.is_declared)
         if found.flaw:
             return candidate
@@ -91,19 +93,34 @@ class FootprintReader:
         before = self._objects.commit(parent.parents[0])
         return before is not None and before.tree == commit.tree
 
-    def _only_stubs(
+    def _unless_idle(
         self, file_changes: Sequence[FileChange], found: Footprint, scope: Scope
-    ) -> str:
-        """Which stubs the files that count gained, if they gained nothing else; else ""."""
+    ) -> Footprint:
+        """The footprint; with a flaw if the files that count gained only stubs or dead code."""
         if found.flaw or found.out_of_scope or scope.purpose is not Purpose.CODE:
-            return ""
-        from dos.verify.stubs import only_stubs  # at use: most answers need no diff
+            return found
+        from dos.verify.dead_code import only_dead  # at use: most answers need no diff
+        from dos.verify.stubs import only_stubs
 
-        counting = {file.path for file in found.files}
         program = [file for file in found.files if not file_kinds.is_test(file.path)]
         is_real = any(only_stubs.has_work(file.added) for file in program)
-        if is_real or only_stubs.is_asked_for(scope.title):
-            return ""
+        has_dead = any(only_dead.may_be(file.new or ()) for file in program)
+        if only_stubs.is_asked_for(scope.title) or (is_real and not has_dead):
+            return found
+        texts = self._texts(file_changes, {file.path for file in found.files})
+        stubs = "" if is_real else only_stubs.only_stubs(texts)
+        if stubs:
+            return footprint.only_stubs(stubs)
+        dead = only_dead.only_dead(texts) if has_dead else ""
+        if dead:
+            why = f"only code that cannot run was added: {dead}"
+            return Footprint(flaw="dead_code_only", why=why)
+        return found
+
+    def _texts(self, file_changes: Sequence[FileChange], counting: set[str]) -> "list[TextChange]":
+        """The files that count before and after; none at all if one of them is no text."""
+        from dos.verify.stubs import only_stubs  # at use, as above
+
         texts = []
         for change in file_changes:
             if change.path not in counting:
@@ -111,9 +128,9 @@ class FootprintReader:
             old = self._text(change.old_blob, change.old_mode)
             new = self._text(change.new_blob, change.new_mode)
             if change.new_blob and new is None:
-                return ""  # a link, a submodule or a binary file is no stub
+                return []  # a link, a submodule or a binary file is neither stub nor dead
             texts.append(only_stubs.TextChange(path=change.path, old=old, new=new))
-        return only_stubs.only_stubs(texts)
+        return texts
 
     def _text(self, blob: str, mode: str) -> str | None:
         """The text of a blob; None if there is no file, or it is no text."""

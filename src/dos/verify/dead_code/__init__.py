@@ -1,0 +1,1 @@
+"""Finds units whose commits add only code that cannot run."""
