@@ -6,7 +6,7 @@ beside dead code are no work on it. A change that is not understood counts as wo
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from dos.text import join_some, printable_path
 from dos.verify import content, file_kinds
@@ -16,7 +16,7 @@ from dos.verify.file_kinds import Kind
 from dos.verify.stubs import only_stubs
 from dos.verify.stubs.only_stubs import TextChange
 
-LARGEST_TEXT = 500_000  # characters of a file that is read for dead code
+LARGEST_TEXT = 200_000  # characters of a file that is read for dead code
 _DIRECTIVES = frozenset(
     ("c", "cc", "cpp", "cs", "cu", "cxx", "h", "hh", "hpp", "ino", "m", "mm", "swift")
 )
@@ -26,14 +26,18 @@ _BRACED = _DIRECTIVES | frozenset(
 )  # fmt: skip
 _SHELLS = frozenset(("sh", "bash", "zsh"))
 _END_MARKS = frozenset(("rb", "pl", "pm"))
-# Lines that dead code has and most commits have not, among the significant lines of a file.
-_SIGNS = re.compile(
-    r"^ *+(?:\} ?)?(?:else ?|el)?(?:if|while|unless|until)[ (!]*+(?:not[ (]*+)?"
-    r"(?:False|True|None|false|true|nil|null|[01\"'\[(])"
-    r"|^#[ ]?if [01ft]|^__(?:END|DATA)__"
+# Conditions that never hold, among the significant lines of a file.
+_CLOSED = re.compile(
+    r"^ *+(?:\} ?)?(?:else ?|el)?(?:if|unless|until|while(?! ?\(?(?:1|[Tt]rue)\b))[ (!]*+"
+    r"(?:not[ (]*+)?(?:(?:False|True|None|false|true|nil|null|[01])\b|(?:\"\"|''|\[\]|\(\)|\{\}):)"
+    r"|^#[ ]?if (?:[01]|false|true)\b|^__(?:END|DATA)__"
     r"|^ *+(?:False|false|0|True|true|1)(?: and| or| ?&&| ?\|\|)"
-    r"|^ *+for [^\n]{1,200}? in ?[(\[]"
-    r"|^(?P<margin> *+)(?:return|raise|throw|break|continue|next|last|exit|quit|die|abort|panic"
+    r"|^ *+for [^\n]{1,200}? in ?(?:\(\)|\[\])",
+    re.MULTILINE,
+)
+# Lines after which nothing runs, and lines that do nothing, among those that are new.
+_ENDED = re.compile(
+    r"^(?P<margin> *+)(?:return|raise|throw|break|continue|next|last|exit|quit|die|abort|panic"
     r"|sys\.exit|os\._exit|process\.exit|os\.Exit|System\.exit|std::process)\b"
     r"(?:[^\n;]*+;[ ]?[^}\n]"
     r"|[^\n]*+\n(?P=margin)(?![ }\])]|end\b|else|case\b|default\b|fi\b|done\b))"
@@ -42,11 +46,21 @@ _SIGNS = re.compile(
     r"[\w.]++;?$",
     re.MULTILINE,
 )
+_BEFORE = 4  # lines before the new ones in which the block may have ended
 
 
-def may_be(lines: Iterable[str]) -> bool:
-    """Whether the significant lines of a file have a sign of code that cannot run."""
-    return _SIGNS.search("\n".join(lines)) is not None
+def may_be(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether the significant lines of a file have a sign that new ones cannot run."""
+    if _CLOSED.search("\n".join(new)):
+        return True
+    first = 0
+    while first < min(len(old), len(new)) and old[first] == new[first]:
+        first += 1
+    last = 0
+    while last < min(len(old), len(new)) - first and old[-1 - last] == new[-1 - last]:
+        last += 1
+    changed = new[max(0, first - _BEFORE) : len(new) - last + 1]
+    return _ENDED.search("\n".join(changed)) is not None
 
 
 def only_dead(changes: Sequence[TextChange]) -> str:

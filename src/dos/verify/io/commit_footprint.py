@@ -104,7 +104,7 @@ class FootprintReader:
 
         program = [file for file in found.files if not file_kinds.is_test(file.path)]
         is_real = any(only_stubs.has_work(file.added) for file in program)
-        has_dead = any(only_dead.may_be(file.new or ()) for file in program)
+        has_dead = any(only_dead.may_be(file.old or (), file.new or ()) for file in program)
         if only_stubs.is_asked_for(scope.title) or (is_real and not has_dead):
             return found
         texts = self._texts(file_changes, {file.path for file in found.files})
