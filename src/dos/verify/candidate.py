@@ -62,6 +62,7 @@ class CandidateCommit(Struct, frozen=True, kw_only=True):
     is_reverted: bool = False  # a later commit says that it reverts this one
     looked_at: frozenset[str] = frozenset()  # the paths at the ref that this depends on
     is_walked: bool = False  # it depends on the commits after it, too
+    unimported: str = ""  # a new module that nothing imports, if it added such modules alone
     is_merged: bool = True  # into the branch that was asked for
     witnessed: str = ""  # what a runner saw
     attested: str = ""  # which other party says so

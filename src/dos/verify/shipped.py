@@ -147,6 +147,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     limits: tuple[str, ...] = ()
     expected: tuple[str, ...] = ()
     is_declared: bool = True
+    imported_nowhere: str = ""  # a new module of the commit that nothing refers to: a note
 
     @property
     def shipped(self) -> bool:
@@ -190,6 +191,7 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
         undone_by=undone_by if answer is Answer.UNDONE else None,
         limits=evidence.limits,
         expected=evidence.expected,
+        imported_nowhere=best.unimported if answer is Answer.SHIPPED else "",
     )
 
 

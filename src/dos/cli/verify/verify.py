@@ -121,6 +121,7 @@ def run(args: Args, context: Context) -> Reply:
         uses_index=not args.no_index,
         asks_ci=not args.no_ci,
         require=args.require,
+        looks_for_importers=context.as_json,
     )
     progress = _Progress(context)
     try:
@@ -258,6 +259,7 @@ def data(verdict: Verdict, short: dict[str, str]) -> dict[str, Any]:
         "commit": verdict.sha,
         "summary": verdict.summary,
         "rung": verdict.rung,
+        "imported_nowhere": verdict.imported_nowhere,
     }
     return required | {name: value for name, value in optional.items() if value}
 

@@ -34,15 +34,26 @@ LINK = 0o120000
 
 
 class FootprintReader:
-    """Reads footprints and their survival at one tip."""
+    """Reads footprints and their survival at one tip.
+
+    With `looks_for_importers`, new modules that nothing at the tip imports are noted; that depends
+    on all files of the tip.
+    """
 
     def __init__(
-        self, git: Reader, objects: Objects, tip: Commit, declarations: Declarations
+        self,
+        git: Reader,
+        objects: Objects,
+        tip: Commit,
+        declarations: Declarations,
+        *,
+        looks_for_importers: bool = False,
     ) -> None:
         self._git = git
         self._objects = objects
         self._tip = tip
         self._declarations = declarations
+        self._looks_for_importers = looks_for_importers
 
     def inspect(
         self,
@@ -74,7 +85,10 @@ class FootprintReader:
         history = LaterHistory(self._git, self._objects, commit.sha, self._tip)
         candidate = self._with_survival(candidate, history, before)
         return structs.replace(
-            candidate, looked_at=frozenset(history.paths), is_walked=history.is_walked
+            candidate,
+            looked_at=frozenset(history.paths),
+            is_walked=history.is_walked,
+            unimported=self._unimported(candidate),
         )
 
     def _is_put_back(self, found: Footprint, changed: Sequence[FileChange], title: str) -> bool:
@@ -92,6 +106,23 @@ class FootprintReader:
             return False
         before = self._objects.commit(parent.parents[0])
         return before is not None and before.tree == commit.tree
+
+    def _unimported(self, candidate: CandidateCommit) -> str:
+        """The first module that nothing imports, if the commit added such modules alone."""
+        if not self._looks_for_importers or candidate.survival is None:
+            return ""
+        from dos.verify.dead_code import importers  # at use: most commits change what is there
+        from dos.verify.io.tree_texts import tree_texts
+
+        files = [file for file in candidate.footprint.files if not file_kinds.is_test(file.path)]
+        modules = [file.now_path or file.path for file in files]
+        is_new = bool(files) and all(file.old is None for file in files)
+        if not is_new or not all(map(importers.may_need_importer, modules)):
+            return ""
+        texts = tree_texts(self._objects, self._tip.tree)
+        if texts is None or not texts.has_no_importer(modules):
+            return ""
+        return modules[0]
 
     def _unless_idle(
         self, file_changes: Sequence[FileChange], found: Footprint, scope: Scope

@@ -43,6 +43,7 @@ class Ask(Struct, frozen=True, kw_only=True):
     asks_ci: bool = True
     is_vouched: bool = True  # ask witnesses besides git
     require: str = ""  # in place of [verify] require
+    looks_for_importers: bool = False  # note new modules that nothing imports
 
 
 def verify(
@@ -98,7 +99,13 @@ class Verifier:
         self.config = without_config.strict_config(self.judged_at.tree)
         self.declarations = Declarations(objects, self.workspace, self.config)
         self.stamp = self.config.stamp
-        self.footprints = FootprintReader(self.git, objects, self.judged_at, self.declarations)
+        self.footprints = FootprintReader(
+            self.git,
+            objects,
+            self.judged_at,
+            self.declarations,
+            looks_for_importers=ask.looks_for_importers,
+        )
         self.limits = tuple(_limits(world, objects, self.tip))
         on_disk = load(self.workspace.root, lenient=True)
         self.is_dirty = _is_dirty(on_disk, self.config)
