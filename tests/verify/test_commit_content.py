@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dos.verify import content
-from dos.verify.code import languages
+from dos.verify.code import languages, lexers
 from dos.verify.content import decode, differs_in_substance, is_binary, significant_lines
 
-SUFFIXES = sorted(languages._BY_SUFFIX)
+SUFFIXES = sorted(languages._BY_SUFFIX | lexers._lexer_names())
 KEPT = [
     ("a.py", 'url = "http://x  y"  # no\n', ['url="http://x  y"']),
     ("a.py", "x = '# not a comment'\n", ["x='# not a comment'"]),

@@ -23,6 +23,7 @@ _BESIDE_PUNCTUATION = re.compile(
 )
 _LAYOUT = str.maketrans("", "", " \t\f\v\n,;(){}'\"\\")  # texts that differ in these may be alike
 _LONE_STRING = re.compile(r"^[ \t]*+[rRuUbB]?[\"']", re.MULTILINE)
+_LARGEST_TOKENS = 300_000  # characters of a text that is read as tokens
 _TAB_WIDTH = 8
 _PYTHON = frozenset(("py", "pyi"))
 
@@ -35,7 +36,7 @@ def significant_lines(path: str, text: str) -> list[str]:
     language = languages.compiled_language(_suffix(path))
     if language is not None:
         return _lines(text, language)
-    lexed = _lexed(path, text)
+    lexed = _lexed(path, _without_marks(text))
     if lexed is None:
         return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
     segments, style = lexed
@@ -92,13 +93,19 @@ def decode(raw: bytes) -> str:
 
 def _lines(text: str, language: CompiledLanguage, depth: int = 0) -> list[str]:
     """The significant lines of a text that begins inside so many brackets."""
-    if _INNER in text or _STRING in text:
-        text = text.replace(_INNER, "\ufffd").replace(_STRING, "\ufffd")
+    text = _without_marks(text)
     if language.finds:
         code = _without_comments(_scanned(text, language, depth), language.language)
     else:
         code = _normalise_spaces(text, tight=False)
     return _split(code, language.language, language.obeyed)
+
+
+def _without_marks(text: str) -> str:
+    """A text without the characters that are marks here."""
+    if _INNER in text or _STRING in text:
+        return text.replace(_INNER, "\ufffd").replace(_STRING, "\ufffd")
+    return text
 
 
 def _surely_differs(old: str, new: str, language: CompiledLanguage) -> bool:
@@ -126,7 +133,8 @@ def _is_same_program(path: str, old: str, new: str, language: CompiledLanguage) 
         is_same = python_code.is_same_program(old, new)
         if is_same is not None:
             return is_same and _obeyed(old, language) == _obeyed(new, language)
-    if language.language.breaks is Breaks.EVERY:
+    is_long = max(len(old), len(new)) > _LARGEST_TOKENS
+    if is_long or language.language.breaks is Breaks.EVERY:
         return _joined(_lines(old, language)) == _joined(_lines(new, language))
     from dos.verify.code import tokens  # at use, as above
 
@@ -257,6 +265,8 @@ def _suffix(path: str) -> str:
     stem, _, suffix = name.partition(".")
     if stem in ("dockerfile", "makefile") or not suffix:
         return stem
+    if name == "cmakelists.txt":
+        return "cmake"
     return suffix.rpartition(".")[2]
 
 

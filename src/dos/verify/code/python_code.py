@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 
-LARGEST_TEXT = 1_000_000  # characters of a text that is parsed
+LARGEST_TEXT = 400_000  # characters of a text that is parsed
 # Not before these may the same program be written in other words.
 _REWRITABLE = re.compile(
     r"\\|\d[_xXoObBeEjJ]|\d\.\d*+(?<=[0.])|(?<!\d)\.\d|\b(?:elif|else|pass)\b|\.\.\."
