@@ -1,19 +1,19 @@
-"""Decide what kind of change a commit's subject claims.
+"""Decide what a commit's subject claims: the kind of change, how firmly, and about what.
 
-Only the words at its beginning count, and whether it says that something is done. The lists below
-are words of commit subjects as people and agents write them. A word that is missing makes a claim
-pass unchecked; a word too many accuses an honest commit, so the lists are kept narrow.
+Nearly every subject claims a change of what the program does. Others name tests, documents, the
+layout or CI; with their words, a change of such files is what the subject speaks of.
 """
 
 import re
-import unicodedata
-from enum import StrEnum
+from enum import Enum, StrEnum
 
 from msgspec import Struct
 
+from dos.audit import dependency, subject, vocabulary
+from dos.audit.dependency import DependencyRaise
+from dos.audit.subject import LONGEST_HEAD, LONGEST_SCOPE, Subject
 from dos.verify.file_kinds import words
 from dos.verify.mentions import is_ship_shaped
-from dos.verify.message import LONGEST_SUBJECT
 
 
 class ClaimKind(StrEnum):
@@ -25,72 +25,48 @@ class ClaimKind(StrEnum):
     NONE = "none"
 
 
-# A subject that begins with one of these is housekeeping.
-_NO_CLAIM = words(
-    "bump chore cleanup format lint merge misc nit nits release revert style version whitespace wip"
-)
-_NO_CLAIM_PHRASES = ("address review", "review feedback", "rename variable")
+class Topic(Enum):
+    """What the words of a subject speak of, beside the program itself."""
+
+    TESTS = "tests"
+    DOCUMENTS = "documents"
+    DATA = "data"
+    LAYOUT = "layout"
+    LINT = "lint"
+    COMMENTS = "comments"
+    CI = "ci"
+
+
+class Firmness(Enum):
+    """How surely a subject speaks of what the program does."""
+
+    OPEN = 0  # `Update the parser`: a document or a test may be meant
+    FIRM = 1  # `Fix the parser`, `Add a parser`
+    BEHAVIOUR = 2  # `Allow nested lists`: no document allows anything
+
+
 # Phrases that claim passing tests anywhere in a subject.
-_TEST_PHRASES = re.compile(
-    r"\b(?:all tests|green build|passing tests|tests? pass|tests (?:green|passing)"
-    r"|fix(?:es)? the test"
-    r"|fix (?:the )?failing test)"
+_PASSING = re.compile(
+    r"\b(?:all tests|green build|passing tests|tests? pass|tests (?:green|passing))"
 )
-_TEST_WORDS = words("test tests testing spec specs coverage")
-_TEST_LEADS = _TEST_WORDS | words("assertion assertions")
-_DOC_LEADS = words(
-    "changelog clarify comment comments doc docs documentation readme rephrase typo wording"
+_FIXED_TEST = re.compile(r"\bfix(?:es)? the (?:failing )?test\b")
+# `Add more unit tests for …`, `Add a parser spec`: a test is what is added.
+_TEST_OBJECT = re.compile(
+    r".{0,80}?\b(?:tests?|testcases?|specs?|coverage|assertions?|(?:test|spec) (?:cases?|suite))"
+    r"(?: (?:for|of|to|in|that|when|with|on|about|which|and|around|by|as|where|from)\b|$)"
 )
-# After a verb of code, these make it a claim about documents: `Add a changelog`.
-_DOC_OBJECTS = words(
-    "changelog comment comments doc docs docstring docstrings documentation license readme typo "
-    "typos"
-)
+_TEST_WRITERS = vocabulary.ADDS | {"improve", "improves", "improved", "expand", "more"}
 _DOC_SUFFIX = re.compile(r".*\.(?:md|rst|txt|adoc|org)")
 _DOC_NAMES = words("readme claude claude.md license contributing changelog authors notice")
-# Verbs and conventional types that claim an effect of code.
-_CODE_LEADS = words(
-    "add added adds correct delete disable downgrade drop enable fix fixed fixes handle hook "
-    "implement implemented "
-    "implements introduce migrate move optimise optimize patch refactor remove removed removes "
-    "rename resolve resolves "
-    "support upgrade wire "
-    "corrects corrected deletes deleted disables disabled drops dropped enables enabled handles "
-    "handled introduces "
-    "introduced migrates migrated moves moved optimised optimized patches patched refactors "
-    "refactored renames renamed "
-    "resolved supports supported upgrades upgraded wires wired adding fixing implementing "
-    "feat feature perf hotfix bugfix"
-)
-# Said of code as often as of documents: the words after them decide.
-_LOOSE_LEADS = words(
-    "build builds built finish finished finishes complete completed completes ship shipped ships "
-    "update updated "
-    "updates done"
-)
-# The last word of a short subject that claims something without a verb: `Login done`.
-_DONE = words("done implemented finished completed complete shipped added fixed")
-# With one of these the subject describes, asks or denies instead of claiming.
-_NOT_DONE = words(
-    "not never no isn't aren't wasn't half nearly almost partly how what why when which where "
-    "that if until"
-)
+# Names of documents in capitals; in small letters they are words: "changes", "history".
+_DOC_CAPITALS = re.compile(r"\b(?:CHANGES|NEWS|HISTORY|AUTHORS|NOTICE|COPYING|INSTALL|TODO)\b")
 # Types and scopes that decide before the verb does.
 _SCOPED = {"docs": ClaimKind.DOC, "doc": ClaimKind.DOC, "chore": ClaimKind.NONE}
-_PLUMBING = words("build ci deps")  # under these types a version that is bumped is no claim either
-# With one of these, tests may go together with the code that they were about.
-_REMOVALS = words(
-    "remove removed removes delete deleted deletes drop dropped drops retire retired revert "
-    "reverts undo"
-)
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
-# What teams put in front of a subject: `[api]`, `:bug:`, `ABC-12`.
-_TAG = re.compile(r"(?:\[[^\]]{0,40}\]\s*|:[a-z0-9_+\-]{1,40}:\s*|[A-Z][A-Z0-9]+-\d+\s+)+")
-_CONVENTIONAL = re.compile(r"(?P<type>\w+)(?:\((?P<scope>[^()]*)\))?!?$")
-# In characters, of the word before the colon; a longer one is no type.
-_LONGEST_HEAD = 30
-_LONGEST_SCOPE = 40
-# In words: how near to the beginning a test has to be named, and how long an object is.
+_PLUMBING = frozenset(("build", "ci", "deps"))
+_QUOTED = re.compile(r"\s*[\"'“](?P<title>.*)[\"'”]")
+_VERSION = re.compile(r"v?\d+(?:[.\-+]?\w+)*+")
+_MOST_NESTED = 4  # reverts of reverts
+# In words: how near to the beginning a test or a document has to be named.
 _NEAR_WORDS = 3
 _OBJECT_WORDS = 2
 _SHORT_WORDS = 6
@@ -100,137 +76,211 @@ class SubjectClaim(Struct, frozen=True, kw_only=True):
     """What a subject claims, and the words that it begins with."""
 
     kind: ClaimKind
-    leads: tuple[str, ...] = ()
-    is_ci: bool = False  # its type or its scope is exactly ci
+    subject: Subject
+    firmness: Firmness = Firmness.OPEN
+    topics: frozenset[Topic] = frozenset()
+    raises: DependencyRaise | None = None
+    reverts: bool = False
+    needs_tests: bool = False  # tests were written or pass: code does not do instead of them
+
+    @property
+    def leads(self) -> tuple[str, ...]:
+        """The first word of the type and of the rest."""
+        return self.subject.leads
+
+    @property
+    def is_ci(self) -> bool:
+        """Whether the type or the scope is exactly ci."""
+        return "ci" in self.subject.names
 
     @property
     def says_moved(self) -> bool:
         """Whether it says that something was moved or renamed."""
-        return bool({"rename", "renamed", "move", "moved"}.intersection(self.leads))
+        return not {"rename", "renamed", "move", "moved"}.isdisjoint(self.leads)
 
     @property
     def says_removed(self) -> bool:
         """Whether it says that something was removed or reverted."""
-        return bool(_REMOVALS.intersection(self.leads))
-
-
-class _Subject(Struct, frozen=True, kw_only=True):
-    """A subject taken apart: `[tag] type(scope): rest`."""
-
-    text: str
-    bare: str  # without tags such as `[api]` or `ABC-12`
-    leads: tuple[str, ...]  # the first word of the type and of the rest
-    type_name: str
-    scope: str
+        return not vocabulary.REMOVALS.isdisjoint(self.leads)
 
     @property
-    def names(self) -> tuple[str, str]:
-        """The conventional type and its scope, either of which may be empty."""
-        return self.type_name, self.scope
+    def says_passing(self) -> bool:
+        """Whether it says that tests pass."""
+        return _says_passing(self.subject)
+
+    def speaks_of(self, *topics: Topic) -> bool:
+        """Whether the subject has a word of one of the topics."""
+        return not self.topics.isdisjoint(topics)
 
 
-def parse_claim(subject: str) -> SubjectClaim:
+def parse_claim(text: str) -> SubjectClaim:
     """Return what a commit's subject claims. A subject without a claim is of kind `NONE`."""
-    parts = _parse(subject)
-    return SubjectClaim(kind=_kind(parts), leads=parts.leads, is_ci="ci" in parts.names)
+    return _claim(subject.parse(text), _MOST_NESTED)
 
 
-def _parse(subject: str) -> _Subject:
-    """Take a subject apart. A very long one is cut, and odd forms of letters become plain ones."""
-    text = unicodedata.normalize("NFKC", subject[:LONGEST_SUBJECT]).strip()
-    tag = _TAG.match(text)
-    bare = text[tag.end() :] if tag else text
-    head, rest = _split_head(bare, _LONGEST_HEAD)
-    type_name = scope = ""
-    conventional = _CONVENTIONAL.fullmatch(head)
-    if conventional:
-        type_name = conventional["type"].lower()
-        scope = (conventional["scope"] or "").strip().lower()
-    leads = []
-    for part in (head, rest):
-        leads += _words(part)[:1]
-    return _Subject(text=text, bare=bare, leads=tuple(leads), type_name=type_name, scope=scope)
+def _claim(parts: Subject, nested: int) -> SubjectClaim:
+    raised = dependency.parse_raise(parts)
+    if raised is not None:
+        return SubjectClaim(kind=ClaimKind.CODE_EFFECT, subject=parts, raises=raised)
+    if nested and not vocabulary.REVERTS.isdisjoint(parts.leads):
+        return _reverting(parts, nested)
+    kind = _kind(parts)
+    return SubjectClaim(
+        kind=kind,
+        subject=parts,
+        firmness=_firmness(parts),
+        topics=_topics(parts),
+        needs_tests=kind is ClaimKind.TEST and _needs_tests(parts),
+    )
 
 
-def _kind(subject: _Subject) -> ClaimKind:
+def _reverting(parts: Subject, nested: int) -> SubjectClaim:
+    """Return the claim of a revert: it takes back the kind of thing that it names."""
+    quoted = _QUOTED.search(parts.bare)
+    title = quoted["title"] if quoted else subject.split_head(parts.bare, LONGEST_HEAD)[1]
+    inner = _claim(subject.parse(title), nested - 1)
+    kind = inner.kind
+    if kind is ClaimKind.NONE:
+        kind = ClaimKind.CODE_EFFECT
+    return SubjectClaim(
+        kind=kind, subject=parts, firmness=Firmness.FIRM, topics=inner.topics, reverts=True
+    )
+
+
+def _kind(parts: Subject) -> ClaimKind:
     """Return the kind of the claim.
 
     Tests come before documents, and documents before code, because a subject about tests or
     documents often begins with a verb of code: `Add tests for the parser`.
     """
-    if _claims_nothing(subject):
+    if _claims_nothing(parts):
         return ClaimKind.NONE
-    if _is_about_tests(subject):
+    if "ci" in parts.names:
+        return ClaimKind.CODE_EFFECT
+    if _is_about_tests(parts):
         return ClaimKind.TEST
-    head, _ = _split_head(subject.bare, _LONGEST_SCOPE)
-    if not _DOC_LEADS.isdisjoint(subject.leads) or _names_document(head):
+    head, _ = subject.split_head(parts.bare, LONGEST_SCOPE)
+    if not vocabulary.DOCUMENTS.isdisjoint(parts.leads) or _names_document(head):
         return ClaimKind.DOC
-    for name in subject.names:
+    for name in parts.names:
         if name in _SCOPED:
             return _SCOPED[name]
-    return _code_or_none(subject)
+    return _documents_or_code(parts)
 
 
-def _claims_nothing(subject: _Subject) -> bool:
-    """Whether the subject begins like housekeeping, such as `chore` or a version bump."""
-    first = {*_words(subject.text)[:1], *_words(subject.bare)[:1]}
-    if subject.type_name in _PLUMBING:
-        first.update(subject.leads)
-    if not first or not _NO_CLAIM.isdisjoint(first):
+def _claims_nothing(parts: Subject) -> bool:
+    """Whether the subject begins like housekeeping, or only announces a release."""
+    told = parts.rest
+    first = {*subject.words(parts.text)[:1], *subject.words(parts.bare)[:1]}
+    if parts.type_name in _PLUMBING:
+        first.update(parts.leads)
+    if not first or not vocabulary.HOUSEKEEPING.isdisjoint(first):
         return True
-    return subject.bare.lower().startswith(_NO_CLAIM_PHRASES)
+    if vocabulary.RELEASE.issuperset(told) or _VERSION.fullmatch(parts.bare):
+        return not parts.type_name or parts.type_name in vocabulary.HOUSEKEEPING
+    return parts.bare.lower().startswith(vocabulary.HOUSEKEEPING_PHRASES)
 
 
-def _is_about_tests(subject: _Subject) -> bool:
+def _is_about_tests(parts: Subject) -> bool:
     """Whether the subject is about tests, by its type, its first words, or a phrase in it."""
-    _, rest = _split_head(subject.bare, _LONGEST_SCOPE)
-    if not _TEST_LEADS.isdisjoint(subject.leads):
+    if not vocabulary.TESTS.isdisjoint(parts.leads):
         return True
-    if not _TEST_WORDS.isdisjoint(_words(rest)[:_NEAR_WORDS]):
+    if not vocabulary.TESTS.isdisjoint(parts.rest[:_NEAR_WORDS]):
         return True
-    return _TEST_PHRASES.search(" ".join(_words(subject.bare))) is not None
+    if parts.rest[:1] and parts.rest[0] in _TEST_WRITERS and _adds_tests(parts.rest):
+        return True
+    return _says_passing(parts) or _FIXED_TEST.search(" ".join(parts.rest)) is not None
 
 
-def _code_or_none(subject: _Subject) -> ClaimKind:
-    """Decide between code, documents and nothing, by the verb and its object.
+def _says_passing(parts: Subject) -> bool:
+    return _PASSING.search(" ".join(parts.rest)) is not None
 
-    A loose verb with a document as its object claims nothing: `Update the readme` may change
-    anything.
-    """
-    told = _words(_split_head(subject.bare, _LONGEST_HEAD)[1])
-    is_strict = not _CODE_LEADS.isdisjoint(subject.leads)
-    is_loose = not _LOOSE_LEADS.isdisjoint(subject.leads)
-    verb_words = 1 if told and told[0] in _CODE_LEADS | _LOOSE_LEADS else 0
+
+def _needs_tests(parts: Subject) -> bool:
+    """Whether the claim is one of written tests, which a change of code alone does not meet."""
+    if parts.type_name in ("test", "tests"):
+        return True
+    told = " ".join(parts.rest)
+    if _FIXED_TEST.search(told):
+        return True
+    lead, _, after = told.partition(" ")
+    if lead in ("test", "tests"):
+        return after.startswith(("that ", "for ", "case", "coverage"))
+    return lead in _TEST_WRITERS and _adds_tests(parts.rest)
+
+
+def _adds_tests(told: list[str]) -> bool:
+    """Whether a test is the object of the first word, by what follows it."""
+    return _TEST_OBJECT.match(" ".join(told[1:])) is not None
+
+
+def _documents_or_code(parts: Subject) -> ClaimKind:
+    """Decide between documents, code and nothing: by the object of the verb, if it has one."""
+    told = parts.rest
+    verbs = vocabulary.FIXES | vocabulary.ADDS | vocabulary.REMOVES | vocabulary.LOOSE
+    verb_words = 1 if told and told[0] in verbs | vocabulary.BEHAVES else 0
     objects = told[verb_words : verb_words + _OBJECT_WORDS]
-    if (is_strict or is_loose) and not _DOC_OBJECTS.isdisjoint(objects):
-        return ClaimKind.DOC if is_strict else ClaimKind.NONE
-    if is_strict or is_loose or subject.type_name == "ci" or is_ship_shaped(subject.text):
+    if verb_words and not vocabulary.DOCUMENTS.isdisjoint(objects):
+        return ClaimKind.DOC
+    if verb_words and _DOC_CAPITALS.search(parts.bare):
+        return ClaimKind.DOC
+    if verb_words or is_ship_shaped(parts.text) or not _is_vague(parts):
         return ClaimKind.CODE_EFFECT
-    return ClaimKind.CODE_EFFECT if _says_done(told) else ClaimKind.NONE
+    return ClaimKind.NONE
+
+
+def _is_vague(parts: Subject) -> bool:
+    """Whether no word of the subject says what it is about."""
+    if _says_done(parts.rest):
+        return False
+    telling = parts.parts - vocabulary.STOP - vocabulary.GENERIC
+    return not any(len(word) > 1 for word in telling)
 
 
 def _says_done(told: list[str]) -> bool:
     """Whether a short subject ends with a word such as "done", and no word denies it."""
     if not told or len(told) > _SHORT_WORDS:
         return False
-    return told[-1] in _DONE and _NOT_DONE.isdisjoint(told)
+    return told[-1] in vocabulary.DONE and vocabulary.NOT_DONE.isdisjoint(told)
 
 
-def _split_head(subject: str, longest: int) -> tuple[str, str]:
-    """Split at the first colon, if one short word is before it; else the head is empty."""
-    head, colon, rest = subject.partition(":")
-    if colon and " " not in head and len(head) < longest:
-        return head, rest
-    return "", subject
+def _firmness(parts: Subject) -> Firmness:
+    """Return how surely the subject speaks of what the program does, by its type and its verb."""
+    if not vocabulary.BEHAVES.isdisjoint(parts.leads):
+        return Firmness.BEHAVIOUR
+    if not (vocabulary.FIXES | vocabulary.ADDS).isdisjoint(parts.leads) or _says_done(parts.rest):
+        return Firmness.FIRM
+    return Firmness.OPEN
+
+
+def _topics(parts: Subject) -> frozenset[Topic]:
+    """Return what the subject's words speak of."""
+    topics = {topic for topic, known in _WORDS if not known.isdisjoint(parts.parts)}
+    if _DOC_CAPITALS.search(parts.bare) or _names_document(parts.bare.partition(" ")[0]):
+        topics.add(Topic.DOCUMENTS)
+    if not vocabulary.LAYOUT_HINTS.isdisjoint(parts.parts) and not names_code(parts):
+        topics.add(Topic.LAYOUT)
+    return frozenset(topics)
+
+
+def names_code(parts: Subject) -> bool:
+    """Whether the subject has a noun that is said of parts of a program alone."""
+    return not vocabulary.CODE_NOUNS.isdisjoint(parts.parts)
+
+
+_WORDS = (
+    (Topic.TESTS, vocabulary.ABOUT_TESTS),
+    (Topic.DOCUMENTS, vocabulary.ABOUT_DOCUMENTS),
+    (Topic.LAYOUT, vocabulary.ABOUT_LAYOUT),
+    (Topic.DATA, vocabulary.ABOUT_DATA),
+    (Topic.LINT, vocabulary.ABOUT_LINT),
+    (Topic.COMMENTS, vocabulary.ABOUT_COMMENTS),
+    (Topic.CI, vocabulary.ABOUT_CI),
+)
 
 
 def _names_document(scope: str) -> bool:
-    """Whether the word before the colon names a document, as in `README.md: add a badge`."""
+    """Whether a word names a document, as in `README.md: add a badge`."""
     lowered = scope.lower()
     is_document = _DOC_SUFFIX.fullmatch(lowered) or lowered.startswith(("docs/", "doc/"))
     return bool(is_document) or lowered.rpartition("/")[2] in _DOC_NAMES
-
-
-def _words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without digits and punctuation."""
-    return _WORD.findall(text.lower())

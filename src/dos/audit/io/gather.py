@@ -4,28 +4,27 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from dos.audit import claim_kinds, weakening
-from dos.audit.audit import Evidence, Limit, has_effect
-from dos.audit.claim_kinds import ClaimKind, SubjectClaim
+from dos.audit import backing, claim_kinds, weakening
+from dos.audit.audit import Evidence, Limit
+from dos.audit.backing import Backing, Finding
+from dos.audit.claim_kinds import SubjectClaim
+from dos.audit.diff import Diff
 from dos.audit.io import settings_changes
 from dos.audit.io.settings_changes import ChangeReader
 from dos.audit.weakening import TestChange, Weakening
 from dos.git import commits
 from dos.git.changes import CommitFacts, FileChange
+from dos.git.commits import BlobChange
 from dos.git.objects import Objects
 from dos.git.repository import Reader
 from dos.verify import content, file_kinds
+from dos.verify.stubs.only_stubs import TextChange
 
 _SUBMODULE = "160000"
 _KEPT_BYTES = 16_000_000
 _KEPT_BLOBS = 2_000
 _AHEAD = 64  # commits whose files are read together
 _SHORTEST_NAME = 3  # characters of a definition whose removal can excuse a lost test
-# The kinds of files that can support a claim, the plainest first.
-_DECIDING = {
-    ClaimKind.CODE_EFFECT: (file_kinds.is_source, file_kinds.is_ci, file_kinds.is_config),
-    ClaimKind.TEST: (file_kinds.is_test,),
-}
 _REVERTED = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
 
 
@@ -70,15 +69,16 @@ class Auditor:
         name = facts.sha[: self._short]
         if facts.sha in self._cut_off:
             return Evidence(
-                sha=name, subject=facts.subject, claim=claim, files=(), limits=(Limit.SHALLOW,)
+                sha=name,
+                subject=facts.subject,
+                claim=claim,
+                files=(),
+                backing=Backing(finding=Finding.OPEN, reason=""),
+                limits=(Limit.SHALLOW,),
             )
         files = _CommitFiles(self._git, self._objects, self._blobs, facts, claim)
         weakened = tuple(files.all_weakened())
-        cosmetic: frozenset[str] = frozenset()
-        tests_shrank = False
-        if not weakened:  # a weakened test decides the verdict, and nothing else is read then
-            cosmetic = frozenset(files.cosmetic())
-            tests_shrank = claim.kind is ClaimKind.TEST and files.tests_shrank()
+        found = files.backing()
         limits: tuple[Limit, ...] = ()
         if files.is_unread:
             limits = (Limit.UNREAD,)
@@ -87,8 +87,7 @@ class Auditor:
             subject=facts.subject,
             claim=claim,
             files=facts.files,
-            cosmetic=cosmetic,
-            tests_shrank=tests_shrank,
+            backing=found,
             weakened=weakened,
             limits=limits,
         )
@@ -147,34 +146,18 @@ class _CommitFiles:
         self._blobs = blobs
         self._facts = facts
         self._claim = claim
+        self._diff = Diff(facts.files, self._read, facts.subject)
         self.is_unread = False
 
-    def cosmetic(self) -> Iterator[str]:
-        """Yield paths whose change means nothing, until one is found that supports the claim."""
-        for decides in _DECIDING.get(self._claim.kind, ()):
-            for change in self._facts.files:
-                if not decides(change.path):
-                    continue
-                if not has_effect(change, self._facts.subject, frozenset()):
-                    continue
-                if not self._is_cosmetic(change):
-                    return
-                yield change.path
-
-    def tests_shrank(self) -> bool:
-        """Whether the text files among the tests have fewer lines than before."""
-        balance = 0
-        for change in self._facts.files:
-            if file_kinds.is_test(change.path) and self._is_text(change):
-                old, new = self._texts(change)
-                balance += len((new or "").splitlines()) - len((old or "").splitlines())
-        return balance < 0
+    def backing(self) -> Backing:
+        """Return what the files say of the subject's claim; only those that decide are read."""
+        return backing.weigh(self._claim, self._diff, self._reverted_paths())
 
     def all_weakened(self) -> list[Weakening]:
         """Return how the commit weakens tests, their runners' settings or their expected output."""
         found = self.weakened()
         reader = ChangeReader(
-            texts=self._texts, is_readable=self._is_own, is_cosmetic=self._is_cosmetic
+            texts=self._texts, is_readable=self._is_own, is_cosmetic=self._diff.is_cosmetic
         )
         found += settings_changes.weakened_settings(self._objects, self._facts, reader)
         found += settings_changes.rewritten_output(self._facts, reader)
@@ -203,16 +186,20 @@ class _CommitFiles:
             return []
         return weakening.find(changes, self._removed_names())
 
-    def _is_cosmetic(self, change: FileChange) -> bool:
-        """Whether a change means nothing to a program. What cannot be read is never cosmetic."""
-        if change.status == "T" or change.old_blob == change.new_blob:
-            return False
-        if not self._is_readable(change) or _SUBMODULE in (change.old_mode, change.new_mode):
-            return False
+    def _read(self, change: FileChange) -> TextChange | None:
+        """Return a file before and after; None for what is no text, or not in this clone."""
+        if _SUBMODULE in (change.old_mode, change.new_mode) or not self._is_readable(change):
+            return None
         if not file_kinds.is_source(change.path) and not self._is_text(change):
-            return False
+            return None
         old, new = self._texts(change)
-        return not content.differs_in_substance(change.path, old or "", new or "")
+        return TextChange(path=change.path, old=old, new=new)
+
+    def _reverted_paths(self) -> frozenset[str]:
+        """Return the paths of the commit that this one says it reverts; none if it is unknown."""
+        if not self._claim.reverts:
+            return frozenset()
+        return frozenset(change.path for change in self._reverted_changes())
 
     def _came_by_merge(self, change: FileChange) -> bool:
         """Whether a merge took the file from another parent: that side's commits are audited."""
@@ -231,19 +218,23 @@ class _CommitFiles:
             return ""
         return entry.sha
 
+    def _reverted_changes(self) -> list[BlobChange]:
+        """Return what the commit changed that the message says is reverted; nothing if unknown."""
+        reverted = _REVERTED.search(self._facts.body)
+        if reverted is None:
+            return []
+        sha = commits.commit_by_hash(self._git, reverted[1])
+        if sha is None:
+            return []
+        return commits.blob_changes(self._git, sha)
+
     def _is_exact_revert(self) -> bool:
         """Whether the commit exactly undoes the commit that its message names.
 
         Code has to be among it: a revert of tests alone weakens them.
         """
-        reverted = _REVERTED.search(self._facts.body)
-        if reverted is None:
-            return False
-        sha = commits.commit_by_hash(self._git, reverted[1])
-        if sha is None:
-            return False
         before: dict[str, tuple[str, str]] = {}
-        for change in commits.blob_changes(self._git, sha):
+        for change in self._reverted_changes():
             before[change.path] = (change.old, change.new)
         has_code = False
         for file in self._facts.files:
