@@ -6,6 +6,7 @@ layout or CI; with their words, a change of such files is what the subject speak
 
 import re
 from enum import Enum, StrEnum
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -176,17 +177,25 @@ def _claims_nothing(parts: Subject) -> bool:
         first.update(parts.leads)
     if not first or not vocabulary.HOUSEKEEPING.isdisjoint(first):
         return True
-    if vocabulary.RELEASE.issuperset(told) or _VERSION.fullmatch(parts.bare):
+    if _announces_release(told) or _VERSION.fullmatch(parts.bare):
         return not parts.type_name or parts.type_name in vocabulary.HOUSEKEEPING
     return parts.bare.lower().startswith(vocabulary.HOUSEKEEPING_PHRASES)
+
+
+def _announces_release(told: list[str]) -> bool:
+    """Whether a subject has words of releases and nothing else that tells something."""
+    rest = set(told) - vocabulary.STOP
+    return vocabulary.RELEASE.issuperset(rest) and (bool(rest) or not told)
 
 
 def _is_about_tests(parts: Subject) -> bool:
     """Whether the subject is about tests, by its type, its first words, or a phrase in it."""
     if not vocabulary.TESTS.isdisjoint(parts.leads):
         return True
-    if not vocabulary.TESTS.isdisjoint(parts.rest[:_NEAR_WORDS]):
-        return True
+    near = [*parts.rest[: _NEAR_WORDS + 1], "", ""][: _NEAR_WORDS + 1]
+    for word, following in pairwise(near):
+        if word in vocabulary.TESTS and following not in vocabulary.AFTER_TEST:
+            return True
     if parts.rest[:1] and parts.rest[0] in _TEST_WRITERS and _adds_tests(parts.rest):
         return True
     return _says_passing(parts) or _FIXED_TEST.search(" ".join(parts.rest)) is not None
@@ -197,7 +206,10 @@ def _says_passing(parts: Subject) -> bool:
 
 
 def _needs_tests(parts: Subject) -> bool:
-    """Whether the claim is one of written tests, which a change of code alone does not meet."""
+    """Whether the claim is one of changed tests, which a change of code alone does not meet.
+
+    Tests are fixed, and made to pass, by changing code too; and "test" may be a verb.
+    """
     if parts.type_name in ("test", "tests"):
         return True
     told = " ".join(parts.rest)
@@ -206,7 +218,12 @@ def _needs_tests(parts: Subject) -> bool:
     lead, _, after = told.partition(" ")
     if lead in ("test", "tests"):
         return after.startswith(("that ", "for ", "case", "coverage"))
-    return lead in _TEST_WRITERS and _adds_tests(parts.rest)
+    if lead in vocabulary.FIXES or lead in _MAKES or _says_passing(parts):
+        return False
+    return lead not in _TEST_WRITERS or _adds_tests(parts.rest)
+
+
+_MAKES = words("make makes made run runs use uses update enable disable")
 
 
 def _adds_tests(told: list[str]) -> bool:

@@ -24,7 +24,7 @@ FIXES = words(
 ADDS = words(
     "add adds added adding create creates created creating introduce introduces introduced write "
     "writes wrote written include includes extend extends provide provides cover covers covered "
-    "increase"
+    "increase make makes made"
 )
 REMOVES = words(
     "remove removed removes removing delete deleted deletes drop dropped drops retire retired strip"
@@ -44,12 +44,15 @@ BEHAVES = words(
     "expose exposes accept accepts reject rejects return returns throw throws "
     "validate validates detect detects respect respects honor honour preserve propagate parse "
     "escape wire wires wired hook migrate migrates migrated feat feature perf "
-    "refactor refactors refactored default defaults"
+    "refactor refactors refactored default defaults print prints emit emits render renders convert "
+    "converts normalize normalise sanitize encode decode compute lowercase uppercase truncate "
+    "enlarge forbid disallow permit recover redirect forward dispatch cancel abort inherit "
+    "override delegate defer throttle persist serialize deserialize compress treat hide"
 )
 # Other verbs that open a claim; the words after them decide what it is about.
 LOOSE = words(
     "build builds built finish finished finishes complete completed completes ship shipped ships "
-    "update updated updates done make makes made move moved moves rename renamed renames "
+    "update updated updates done move moved moves rename renamed renames "
     "downgrade upgrade upgrades upgraded use uses improve improves improved change changes changed"
 )
 # The last word of a short subject that claims something without a verb: `Login done`.
@@ -60,6 +63,8 @@ NOT_DONE = words(
     "that if until"
 )
 
+# After "test", these make it a part of a program: `Add a test runner option`.
+AFTER_TEST = words("runner runners command commands option options flag flags mode framework api")
 TESTS = words(
     "test tests testing tested testcase testcases spec specs coverage assertion assertions"
 )
@@ -69,7 +74,8 @@ ABOUT_TESTS = TESTS | words(
     "stubs pytest unittest jest mocha ava rspec junit tox nox vitest cypress playwright "
     "parametrize parametrise parametrized xfail testsuite suite snapshot snapshots golden harness "
     "regression regressions benchmark benchmarks bench doctest doctests fuzz fuzzing fuzzer case "
-    "cases timeout timeouts sleep tcl helper helpers conftest"
+    "cases timeout timeouts sleep helper helpers conftest cover covers covered covering ensure "
+    "ensures verify verifies exercise reproduce reproduces repro demonstrate"
 )
 # Types, leads and objects that are said of documents alone.
 DOCUMENTS = words(
@@ -89,13 +95,14 @@ ABOUT_DOCUMENTS = DOCUMENTS | words(
     "credits acknowledge acknowledgements sponsor sponsors roadmap conduct proposal footnote "
     "news whatsnew caveat caveats example examples adr page pages tip tips credit"
 )
-# Words of documents and of programs: they count where the document has a word of the subject.
+# Words of documents and of programs: with one of them a document may be what is spoken of.
 DOCUMENT_HINTS = words(
-    "link links url urls section sections header title titles logo image images template "
-    "templates text note notes table installation install usage reference references history "
-    "todo toc anchor list related sample samples snippet snippets version versions information "
-    "outdated obsolete inaccurate dead"
+    "link links url urls section sections title titles template templates note notes usage "
+    "installation toc anchor related snippet snippets sample samples introduction intro policy "
+    "funding"
 )
+# A typo can be anywhere.
+TYPOS = words("typo typos spelling misspelling misspelled misspellings spell")
 # With one of these a change of comments or layout is what is spoken of.
 ABOUT_LAYOUT = words(
     "formatting formatted reformat reformatted fmt indentation indent indents whitespace "
@@ -121,10 +128,19 @@ ABOUT_DATA = words(
     "image images icon icons logo logos favicon asset assets binary binaries font fonts jar jars "
     "data dataset datasets sample samples picture pictures media video gif"
 )
+# Said of CI as often as of the program.
+CI_HINTS = words(
+    "build builds deploy deployment publish publishing bot runner runners cron release"
+)
 ABOUT_CI = words(
     "ci travis appveyor circleci jenkins jenkinsfile workflow workflows gha gitlab pipeline "
     "pipelines azure buildkite codecov coveralls dependabot renovate drone cirrus semaphore "
     "nightly matrix actions action"
+)
+# What is said of programs that run; a document has none of it.
+DEFECTS = words(
+    "crash crashes race races leak leaks deadlock deadlocks segfault overflow memory reliability "
+    "performance robustness exception exceptions"
 )
 # Nouns of programs: a subject that names one is not about a document.
 CODE_NOUNS = words(

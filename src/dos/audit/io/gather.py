@@ -6,9 +6,9 @@ from itertools import islice
 
 from dos.audit import backing, claim_kinds, weakening
 from dos.audit.audit import Evidence, Limit
-from dos.audit.backing import Backing, Finding
 from dos.audit.claim_kinds import SubjectClaim
 from dos.audit.diff import Diff
+from dos.audit.finding import Backing, Finding
 from dos.audit.io import settings_changes
 from dos.audit.io.settings_changes import ChangeReader
 from dos.audit.weakening import TestChange, Weakening
