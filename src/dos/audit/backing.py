@@ -125,7 +125,6 @@ def _weigh_changed_tests(
         )
     if claim.needs_tests:
         texts = [text for text in map(changes.text, tests) if text is not None]
-        idle = unfinished.asks_nothing(texts)
-        if idle:
-            return finding.refuted(f"says tests; nothing in {idle} can fail")
+        if unfinished.asks_nothing(texts):
+            return finding.refuted(f"says tests; what is new in {finding.names(tests)} cannot fail")
     return finding.backed(tests)

@@ -21,6 +21,11 @@ class ChangedLines:
         known = set(self._middle(self._old))
         return [line for line in self._middle(self._new) if line not in known]
 
+    def lost(self) -> list[str]:
+        """Return the lines that only the old text has."""
+        known = set(self._middle(self._new))
+        return [line for line in self._middle(self._old) if line not in known]
+
     def touched(self) -> str:
         """Return the changed lines of both texts with the lines around them."""
         parts: list[str] = []

@@ -5,6 +5,7 @@ layout or CI; with their words, a change of such files is what the subject speak
 """
 
 import re
+from collections.abc import Iterable
 from enum import Enum, StrEnum
 from itertools import pairwise
 
@@ -53,10 +54,21 @@ _PASSING = re.compile(
 _FIXED_TEST = re.compile(r"\bfix(?:es)? the (?:failing )?test\b")
 # `Add more unit tests for …`, `Add a parser spec`: a test is what is added.
 _TEST_OBJECT = re.compile(
-    r".{0,80}?\b(?:tests?|testcases?|specs?|coverage|assertions?|(?:test|spec) (?:cases?|suite))"
+    r".{0,80}?\b(?:tests?|testcases?|specs?|coverage|assertions?"
+    r"|(?:test|spec) (?:cases?|suite|files?|names?|class|classes|helpers?))"
     r"(?: (?:for|of|to|in|that|when|with|on|about|which|and|around|by|as|where|from)\b|$)"
 )
+_TEST_LEADS = vocabulary.TESTS | {"assertion", "assertions"}
 _TEST_WRITERS = vocabulary.ADDS | {"improve", "improves", "improved", "expand", "more"}
+_TEST_VERBS = _TEST_WRITERS | vocabulary.KEEPS_TESTS
+_FIRM_VERBS = vocabulary.FIXES | vocabulary.ADDS
+_VERBS = _FIRM_VERBS | vocabulary.REMOVES | vocabulary.LOOSE | vocabulary.BEHAVES
+# Words of documents that are said of programs too, and count after such a verb.
+_DOCUMENT_WORDS = {
+    Firmness.OPEN: vocabulary.DOCUMENT_OBJECTS | vocabulary.DOCUMENT_PARTS,
+    Firmness.FIRM: vocabulary.DOCUMENT_OBJECTS,
+    Firmness.BEHAVIOUR: frozenset[str](),
+}
 _DOC_SUFFIX = re.compile(r".*\.(?:md|rst|txt|adoc|org)")
 _DOC_NAMES = words("readme claude claude.md license contributing changelog authors notice")
 # Names of documents in capitals; in small letters they are words: "changes", "history".
@@ -126,11 +138,12 @@ def _claim(parts: Subject, nested: int) -> SubjectClaim:
     if nested and not vocabulary.REVERTS.isdisjoint(parts.leads):
         return _reverting(parts, nested)
     kind = _kind(parts)
+    firmness = _firmness(parts)
     return SubjectClaim(
         kind=kind,
         subject=parts,
-        firmness=_firmness(parts),
-        topics=_topics(parts),
+        firmness=firmness,
+        topics=_topics(parts, firmness),
         needs_tests=kind is ClaimKind.TEST and _needs_tests(parts),
     )
 
@@ -190,7 +203,7 @@ def _announces_release(told: list[str]) -> bool:
 
 def _is_about_tests(parts: Subject) -> bool:
     """Whether the subject is about tests, by its type, its first words, or a phrase in it."""
-    if not vocabulary.TESTS.isdisjoint(parts.leads):
+    if not _TEST_LEADS.isdisjoint(parts.leads):
         return True
     near = [*parts.rest[: _NEAR_WORDS + 1], "", ""][: _NEAR_WORDS + 1]
     for word, following in pairwise(near):
@@ -218,12 +231,7 @@ def _needs_tests(parts: Subject) -> bool:
     lead, _, after = told.partition(" ")
     if lead in ("test", "tests"):
         return after.startswith(("that ", "for ", "case", "coverage"))
-    if lead in vocabulary.FIXES or lead in _MAKES or _says_passing(parts):
-        return False
-    return lead not in _TEST_WRITERS or _adds_tests(parts.rest)
-
-
-_MAKES = words("make makes made run runs use uses update enable disable")
+    return lead in _TEST_VERBS and _adds_tests(parts.rest)
 
 
 def _adds_tests(told: list[str]) -> bool:
@@ -234,8 +242,7 @@ def _adds_tests(told: list[str]) -> bool:
 def _documents_or_code(parts: Subject) -> ClaimKind:
     """Decide between documents, code and nothing: by the object of the verb, if it has one."""
     told = parts.rest
-    verbs = vocabulary.FIXES | vocabulary.ADDS | vocabulary.REMOVES | vocabulary.LOOSE
-    verb_words = 1 if told and told[0] in verbs | vocabulary.BEHAVES else 0
+    verb_words = 1 if told and told[0] in _VERBS else 0
     objects = told[verb_words : verb_words + _OBJECT_WORDS]
     if verb_words and not vocabulary.DOCUMENTS.isdisjoint(objects):
         return ClaimKind.DOC
@@ -250,8 +257,8 @@ def _is_vague(parts: Subject) -> bool:
     """Whether no word of the subject says what it is about."""
     if _says_done(parts.rest):
         return False
-    telling = parts.parts - vocabulary.STOP - vocabulary.GENERIC
-    return not any(len(word) > 1 for word in telling)
+    untelling = vocabulary.STOP, vocabulary.GENERIC
+    return not any(len(word) > 1 for word in parts.parts.difference(*untelling))
 
 
 def _says_done(told: list[str]) -> bool:
@@ -265,19 +272,28 @@ def _firmness(parts: Subject) -> Firmness:
     """Return how surely the subject speaks of what the program does, by its type and its verb."""
     if not vocabulary.BEHAVES.isdisjoint(parts.leads):
         return Firmness.BEHAVIOUR
-    if not (vocabulary.FIXES | vocabulary.ADDS).isdisjoint(parts.leads) or _says_done(parts.rest):
+    if not _FIRM_VERBS.isdisjoint(parts.leads) or _says_done(parts.rest):
         return Firmness.FIRM
     return Firmness.OPEN
 
 
-def _topics(parts: Subject) -> frozenset[Topic]:
+def _topics(parts: Subject, firmness: Firmness) -> frozenset[Topic]:
     """Return what the subject's words speak of."""
     topics = {topic for topic, known in _WORDS if not known.isdisjoint(parts.parts)}
     if _DOC_CAPITALS.search(parts.bare) or _names_document(parts.bare.partition(" ")[0]):
         topics.add(Topic.DOCUMENTS)
+    if not _DOCUMENT_WORDS[firmness].isdisjoint(_near_verb(parts, firmness)):
+        topics.add(Topic.DOCUMENTS)
     if not vocabulary.LAYOUT_HINTS.isdisjoint(parts.parts) and not names_code(parts):
         topics.add(Topic.LAYOUT)
     return frozenset(topics)
+
+
+def _near_verb(parts: Subject, firmness: Firmness) -> Iterable[str]:
+    """The words that an open verb may be about: all; and a firm one: the next few."""
+    if firmness is Firmness.OPEN:
+        return parts.parts
+    return parts.rest[: _NEAR_WORDS + 2]
 
 
 def names_code(parts: Subject) -> bool:

@@ -90,6 +90,20 @@ class Diff:
         lines = self.lines(change)
         return lines.added() if lines is not None else []
 
+    def differs_in_words(self, change: FileChange) -> bool:
+        """Whether strings or comments of a file differ: what people read. What is no text does.
+
+        The changed lines decide most; they may also be inside of a long string.
+        """
+        lines = self.lines(change)
+        texts = self.text(change)
+        if lines is None or texts is None:
+            return True
+        old, new = (_words(change.path, "\n".join(side)) for side in (lines.lost(), lines.added()))
+        if old != new:
+            return True
+        return _words(change.path, texts.old or "") != _words(change.path, texts.new or "")
+
     def lost_only(self, change: FileChange) -> bool:
         """Whether a change takes lines away and adds none."""
         return self.lost_text(change) and not any(map(str.strip, self.added(change)))
@@ -138,13 +152,8 @@ def is_changelog(path: str) -> bool:
     return _CHANGELOG.fullmatch(path.rpartition("/")[2]) is not None
 
 
-def differs_in_words(change: TextChange) -> bool:
-    """Whether the strings or comments of a file differ: what people read."""
-    return _words(change.path, change.old) != _words(change.path, change.new)
-
-
-def _words(path: str, text: str | None) -> set[str]:
-    return {segment.literal for segment in content.segments(path, text or "")}
+def _words(path: str, text: str) -> set[str]:
+    return {segment.literal for segment in content.segments(path, text)}
 
 
 def _has_effect(change: FileChange, subject: str) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 
-from dos.audit import diff, finding, terms, vocabulary
+from dos.audit import finding, terms, vocabulary
 from dos.audit.claim_kinds import SubjectClaim
 from dos.audit.diff import Diff
 from dos.audit.finding import Backing
@@ -17,25 +17,27 @@ def weigh_documents(claim: SubjectClaim, changes: Diff) -> Backing:
     others = changes.of_kind(Kind.DOCS, Kind.CONFIG, Kind.CI, Kind.DATA)
     if others:
         return finding.backed(others)
-    if is_read_by_people(claim, changes):
+    if _is_read_by_people(claim, changes):
         return finding.backed(changes.files)
-    return finding.refuted(
-        f"says documents; {finding.actual_change(changes)}, without a comment or a string"
-    )
+    actual = finding.actual_change(changes)
+    return finding.refuted(f"says documents; {actual}, and no comment or string in it")
 
 
-def is_read_by_people(claim: SubjectClaim, changes: Diff) -> bool:
-    """Whether changed code can be what a subject about documents speaks of.
+def may_speak_of_code(claim: SubjectClaim, changes: Diff) -> bool:
+    """Whether changed code can be what a subject with a word of documents speaks of."""
+    if _is_read_by_people(claim, changes):
+        return True
+    wanted = terms.terms(claim.subject)
+    return bool(wanted) and changes.mentions(wanted, changes.files)
 
-    It is if its strings or comments differ, if a word of the subject is near, or for a typo.
-    """
+
+def _is_read_by_people(claim: SubjectClaim, changes: Diff) -> bool:
+    """Whether strings or comments differ, or help and the like changed; a typo can be anywhere."""
     if not vocabulary.TYPOS.isdisjoint(claim.subject.parts):
         return True
     for change in changes.files:
-        texts = changes.text(change)
-        if texts is None or changes.is_cosmetic(change) or diff.differs_in_words(texts):
+        if _DOC_FOLDER.search(change.path) or changes.is_cosmetic(change):
             return True
-        if _DOC_FOLDER.search(change.path):
+        if changes.differs_in_words(change):
             return True
-    wanted = terms.terms(claim.subject)
-    return bool(wanted) and changes.mentions(wanted, changes.files)
+    return False

@@ -18,6 +18,7 @@ _HELPS_TESTS = re.compile(
     r"|\.(?:json|ya?ml|toml|txt|xml|csv|sh|mk)$|makefile",
     re.IGNORECASE,
 )
+_MOST_FILES = 8  # that are looked at for code that is not written yet
 _FEW_WORDS = 2  # below so many telling words an open subject says too little to be refuted
 # With one of these a body that does nothing, or refuses, is what is spoken of.
 _MAY_BE_EMPTY = re.compile(
@@ -72,13 +73,21 @@ def _not_written(claim: SubjectClaim, changes: Diff) -> str:
     is_suspicious = False
     for change in program:
         suspicion = unfinished.may_be_unwritten(changes.added(change))
-        if suspicion is False:
+        if suspicion is False and not _has_unwritten_file(changes, program):
             return ""
-        is_suspicious = is_suspicious or suspicion is True
+        is_suspicious = is_suspicious or suspicion is not None
     if not is_suspicious:
         return ""
     texts = [text for text in map(changes.text, program) if text is not None]
     return unfinished.not_written(texts)
+
+
+def _has_unwritten_file(changes: Diff, program: Sequence[FileChange]) -> bool:
+    """Whether a new file says that it is not written yet; the code beside it may only call it."""
+    for change in program[:_MOST_FILES]:
+        if change.status == "A" and unfinished.says_unwritten(changes.added(change)):
+            return True
+    return False
 
 
 def _is_about_something_else(claim: SubjectClaim, changes: Diff) -> bool:
@@ -86,7 +95,7 @@ def _is_about_something_else(claim: SubjectClaim, changes: Diff) -> bool:
     if claim.speaks_of(Topic.LAYOUT, Topic.LINT, Topic.CI) or not _is_english(claim):
         return False
     if claim.speaks_of(Topic.DOCUMENTS) and not changes.of_kind(Kind.DOCS):
-        return not document_claims.is_read_by_people(claim, changes)
+        return not document_claims.may_speak_of_code(claim, changes)
     wanted = terms.telling(terms.terms(claim.subject))
     return bool(wanted) and not changes.mentions(wanted, changes.files)
 
@@ -178,14 +187,17 @@ def _says_removal(claim: SubjectClaim) -> bool:
 
 
 def _is_english(claim: SubjectClaim) -> bool:
-    """Whether the subject has a word that these rules know; of other languages they say nothing.
+    """Whether the subject has a verb or a word that these rules know; else they say nothing.
 
     A subject that ships a unit claims its work in any language.
     """
-    return not _ENGLISH.isdisjoint(claim.subject.parts) or is_ship_shaped(claim.subject.text)
+    if claim.firmness is not Firmness.OPEN or not vocabulary.ENGLISH.isdisjoint(
+        claim.subject.parts
+    ):
+        return True
+    if not _OPEN_VERBS.isdisjoint(claim.leads):
+        return True
+    return is_ship_shaped(claim.subject.text)
 
 
-_ENGLISH = (
-    vocabulary.STOP | vocabulary.GENERIC | vocabulary.FIXES | vocabulary.ADDS | vocabulary.REMOVES
-    | vocabulary.REVERTS | vocabulary.BEHAVES | vocabulary.LOOSE | vocabulary.DONE
-)  # fmt: skip
+_OPEN_VERBS = vocabulary.REMOVES | vocabulary.REVERTS | vocabulary.LOOSE | vocabulary.KEEPS_TESTS

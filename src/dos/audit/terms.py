@@ -68,7 +68,7 @@ _CODE_TYPES = vocabulary.FIXES | vocabulary.BEHAVES | vocabulary.TYPES
 def _word_terms(told: Iterable[str]) -> Iterable[Term]:
     for word in told:
         plain = word.partition("'")[0]
-        if len(plain) < _SHORTEST or plain in _UNTELLING:
+        if len(plain) < _SHORTEST or plain in _UNTELLING or _is_adverb(plain):
             continue
         yield Term(_forms(plain), is_common=plain in vocabulary.COMMON_NOUNS)
 
@@ -77,6 +77,11 @@ _UNTELLING = (
     vocabulary.STOP | vocabulary.GENERIC | vocabulary.FIXES | vocabulary.ADDS | vocabulary.REMOVES
     | vocabulary.REVERTS | vocabulary.BEHAVES | vocabulary.LOOSE
 )  # fmt: skip
+
+
+def _is_adverb(word: str) -> bool:
+    """Whether a word says how something is done, such as "gracefully"."""
+    return word.endswith("ly") and len(word) > _SHORT and word not in vocabulary.TELLING_ADVERBS
 
 
 def _name_term(name: str) -> Term:

@@ -3,9 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from dos.audit import test_cases
 from dos.audit.changed_lines import ChangedLines
-from dos.audit.test_cases import Case, Grade
 from dos.verify.content import significant_lines
 from dos.verify.stubs import only_stubs
 from dos.verify.stubs.only_stubs import TextChange
@@ -29,9 +27,23 @@ _DECLARES = re.compile(
     r"|import|from|use|require|include|#include|package|@)\b"
     r"|[\s{}()\[\],;|]*(?:end|else|do|begin)?[\s{}()\[\],;|]*$"
 )
-# A line of a test that asks nothing.
+# A line that begins a test, or marks it.
+_OPENS_CASE = re.compile(
+    r"\s*(?:@\w|#\[|\[[A-Z]\w*\]|(?:(?:async|public|private|static|final|void|export)\s+)*+"
+    r"(?:def|func|fn|fun|function|class|sub|proc)\s|describe\b|context\b|it\b|tests?\b|specify\b"
+    r"|scenario\b|TEST\w*\(|public\s|void\s)"
+)
+# What a line that asks something has, in most languages and frameworks.
+_ASKS = re.compile(
+    r"assert|expect|should|must|refute|check|verif|ensure|require|rais|throw|equal|match|compar"
+    r"|fail|error|\bok\b|\bis\(|==|!=|\bdiff\b|grep|\[\[? |\bt\.\w+\(|approx|contain|snapshot|toBe"
+    r"|fatal|panic|exit|status",
+    re.IGNORECASE,
+)
+# A line of a test that cannot fail.
 _ASKS_NOTHING = re.compile(
-    r"\s*(?:pass|\.\.\.|return\b.*|skip.*|pending\b.*|\w+\.skip\w*\(.*|end|[{}()\[\],;\s]*)$",
+    r"\s*(?:pass|\.\.\.|return\b.*|skip.*|pending\b.*|\w+\.skip\w*\(.*|end|[{}()\[\],;=>\s]*"
+    r"|assert\w*[ (!]+(?:true|1)\b.*|expect\(true\)\.\w+\((?:true)?\);?)$",
     re.IGNORECASE,
 )
 
@@ -41,8 +53,9 @@ def not_written(changes: Sequence[TextChange]) -> str:
 
     The changes are those of the program that `may_be_unwritten`, without tests and documents.
     """
+    stubs = _stub_names(changes)
     for change in changes:
-        if _does_work(_significant_added(change), change.old or ""):
+        if _does_work(_significant_added(change), change.old or "", stubs):
             return only_stubs.only_stubs(changes)
     return _first_mark(changes)
 
@@ -56,6 +69,20 @@ def may_be_unwritten(added: Sequence[str]) -> bool | None:
     return False if any(map(_STATEMENT.search, added)) else None
 
 
+def says_unwritten(added: Sequence[str]) -> bool:
+    """Whether an added line says that code is not written yet."""
+    return any(map(_NOT_WRITTEN.search, added))
+
+
+def _stub_names(changes: Sequence[TextChange]) -> frozenset[str]:
+    """The names of the new functions that do nothing, unless one of them does something."""
+    names: set[str] = set()
+    for change in changes:
+        if says_unwritten((change.new or "").split("\n")):
+            names.update(only_stubs.added_bodies(change).stubs)
+    return frozenset(names)
+
+
 def _significant_added(change: TextChange) -> list[str]:
     """The lines of code that a change adds."""
     old = "\n".join(significant_lines(change.path, change.old or ""))
@@ -63,12 +90,14 @@ def _significant_added(change: TextChange) -> list[str]:
     return ChangedLines(old, new).added()
 
 
-def _does_work(added: Sequence[str], old: str) -> bool:
-    """Whether an added line is more than a declaration, a mark, or a piece of an old line."""
+def _does_work(added: Sequence[str], old: str, stubs: frozenset[str]) -> bool:
+    """Whether an added line is more than a declaration, a mark, a piece of an old line, or a call
+    of a function that is not written.
+    """
     for line in added:
         if _NOT_WRITTEN.search(line) or _IDLE.match(line) or _DECLARES.match(line):
             continue
-        if line.strip() not in old:
+        if line.strip() not in old and not any(name in line for name in stubs):
             return True
     return False
 
@@ -81,28 +110,22 @@ def _first_mark(changes: Sequence[TextChange]) -> str:
     return ""
 
 
-def asks_nothing(changes: Sequence[TextChange]) -> str:
-    """Return the new test cases, if there are some and none of them asks anything; else empty."""
-    names: list[str] = []
+def asks_nothing(changes: Sequence[TextChange]) -> bool:
+    """Whether the changes of tests open new cases, and no added line can fail.
+
+    Where the tests beside them ask in plain words, cases without such a word only run the code.
+    """
+    opens = False
+    runs = False
     for change in changes:
-        known = {case.name for case in test_cases.read(change.path, change.old or "").cases}
-        for case in test_cases.read(change.path, change.new or "").cases:
-            if case.name in known:
+        asks_plainly = _ASKS.search(change.old or "") is not None
+        for line in _significant_added(change):
+            if _OPENS_CASE.match(line):
+                opens = True
+            elif _ASKS_NOTHING.match(line):
                 continue
-            if not _is_idle(case):
-                return ""
-            names.append(case.name)
-        if not names and ChangedLines(change.old or "", change.new or "").added():
-            return ""
-    return ", ".join(names[:3])
-
-
-def _is_idle(case: Case) -> bool:
-    """Whether nothing in a case can fail."""
-    if case.count(Grade.WEAK):
-        return False
-    vacuous = {assertion.text for assertion in case.assertions}
-    for line in case.text.split("\n")[1:]:
-        if line.strip() not in vacuous and not _ASKS_NOTHING.match(line):
-            return False
-    return True
+            elif not asks_plainly or _ASKS.search(line):
+                return False
+            else:
+                runs = True
+    return opens and (not runs or len(changes) == 1)

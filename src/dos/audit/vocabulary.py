@@ -63,19 +63,24 @@ NOT_DONE = words(
     "that if until"
 )
 
+# What is done to tests alone, where they are what the verb is about.
+KEEPS_TESTS = words(
+    "skip skips rename renames renamed move moves moved split splits parametrize parametrise "
+    "refactor simplify simplifies remove removes removed delete deletes deleted drop rewrite "
+    "unify reorganize reorganise extract convert port"
+)
 # After "test", these make it a part of a program: `Add a test runner option`.
 AFTER_TEST = words("runner runners command commands option options flag flags mode framework api")
-TESTS = words(
-    "test tests testing tested testcase testcases spec specs coverage assertion assertions"
-)
+TESTS = words("test tests testing tested testcase testcases spec specs coverage")
 # Words of tests beside these: with one of them a change of tests alone is what is spoken of.
 ABOUT_TESTS = TESTS | words(
-    "assert asserts flaky flake flakes flakiness fixture fixtures mock mocks mocked mocking stub "
-    "stubs pytest unittest jest mocha ava rspec junit tox nox vitest cypress playwright "
-    "parametrize parametrise parametrized xfail testsuite suite snapshot snapshots golden harness "
-    "regression regressions benchmark benchmarks bench doctest doctests fuzz fuzzing fuzzer case "
-    "cases timeout timeouts sleep helper helpers conftest cover covers covered covering ensure "
-    "ensures verify verifies exercise reproduce reproduces repro demonstrate"
+    "assert asserts assertion assertions flaky flake flakes flakiness fixture fixtures mock "
+    "mocks mocked mocking stub stubs pytest unittest jest mocha ava rspec junit tox nox "
+    "vitest cypress playwright parametrize parametrise parametrized xfail testsuite suite "
+    "snapshot snapshots golden harness regression regressions benchmark benchmarks bench "
+    "doctest doctests fuzz fuzzing fuzzer case cases timeout timeouts sleep helper helpers "
+    "conftest cover covers covered covering ensure ensures verify verifies exercise reproduce "
+    "reproduces repro demonstrate"
 )
 # Types, leads and objects that are said of documents alone.
 DOCUMENTS = words(
@@ -83,18 +88,24 @@ DOCUMENTS = words(
     "readme rephrase reword typo typos wording"
 )
 # With one of these a change of documents or comments is what is spoken of.
-ABOUT_DOCUMENTS = DOCUMENTS | words(
-    "document documents documented documenting rdoc javadoc godoc rustdoc sphinx mkdocs authors "
-    "contributors maintainers contributing codeowners license licence licensing licenses "
-    "copyright grammar grammatical spelling spell misspelling misspelled punctuation phrasing "
-    "description descriptions instructions instruction guide guides guidelines tutorial tutorials "
-    "manual manpage manpages faq badge badges shield markup markdown rst paragraph paragraphs "
-    "sentence sentences heading headings explain explains explained explaining explanation "
-    "describe describes described mention mentions mentioned say says translate translation "
-    "translations screenshot screenshots diagram glossary wiki website homepage quickstart howto "
-    "credits acknowledge acknowledgements sponsor sponsors roadmap conduct proposal footnote "
-    "news whatsnew caveat caveats example examples adr page pages tip tips credit"
+ABOUT_DOCUMENTS = DOCUMENTS - {"comment", "comments"} | words(
+    "rdoc javadoc godoc rustdoc sphinx mkdocs contributing codeowners licensing copyright grammar "
+    "grammatical spelling misspelling misspelled misspellings punctuation phrasing manpage "
+    "manpages faq badge badges markup markdown rst screenshot screenshots glossary wiki quickstart "
+    "howto acknowledgements roadmap whatsnew"
 )
+# The same, said of programs too: they count beside an open verb, or as what it is about.
+DOCUMENT_OBJECTS = words(
+    "comment comments document documents documented documenting authors contributors maintainers "
+    "license licence licenses description descriptions instructions instruction guide guides "
+    "guidelines tutorial tutorials manual paragraph paragraphs sentence sentences heading headings "
+    "explain explains explained explaining explanation describe describes described mention "
+    "mentions mentioned say says translate translation translations diagram website homepage "
+    "credit credits acknowledge sponsor sponsors conduct proposal footnote news caveat caveats "
+    "example examples adr tip tips spell"
+)
+# The same, only beside an open verb.
+DOCUMENT_PARTS = words("page pages")
 # Words of documents and of programs: with one of them a document may be what is spoken of.
 DOCUMENT_HINTS = words(
     "link links url urls section sections title titles template templates note notes usage "
@@ -195,6 +206,12 @@ GENERIC = words(
     "generic general common special regression ugly wonky actually appropriate proper correct "
     "safe safely"
 )
+# Words in "-ly" that say more than how something is done.
+TELLING_ADVERBS = words("apply reply supply assembly family anomaly multiply imply")
+# Function words that other languages do not have: a subject with one of them is English.
+ENGLISH = frozenset(word for word in STOP if len(word) > 2) - words(
+    "was her per via due all two see his man son was our"
+) | {"of", "to", "is", "it", "if", "by"}
 # Nouns so common in programs that to meet them in a file says little.
 COMMON_NOUNS = words(
     "option options value values name names named type types function functions method methods "
