@@ -26,6 +26,10 @@ class ChangedLines:
         known = set(self._middle(self._new))
         return [line for line in self._middle(self._old) if line not in known]
 
+    def before(self) -> str:
+        """Return the text before the first changed line."""
+        return "\n".join(self._new[: self._first])
+
     def touched(self) -> str:
         """Return the changed lines of both texts with the lines around them."""
         parts: list[str] = []

@@ -19,6 +19,7 @@ _ABOUT_MODES = re.compile(r"\b(?:chmod|executable|permissions?|mode|exec)\b", re
 _CHANGELOG = re.compile(
     r"(?:changes|change_?log|history|news|releases?)(?:[-_.][^/]*)?", re.IGNORECASE
 )
+_LONG_QUOTES = ('"""', "'''", "`", "```")
 _KINDS = (
     (Kind.CI, file_kinds.is_ci),
     (Kind.TEST, file_kinds.is_test),
@@ -102,6 +103,8 @@ class Diff:
         old, new = (_words(change.path, "\n".join(side)) for side in (lines.lost(), lines.added()))
         if old != new:
             return True
+        if not _may_end_inside(lines.before()):
+            return False
         return _words(change.path, texts.old or "") != _words(change.path, texts.new or "")
 
     def lost_only(self, change: FileChange) -> bool:
@@ -150,6 +153,13 @@ def kind_of(path: str) -> Kind:
 def is_changelog(path: str) -> bool:
     """Whether a document only tells what was changed, so that it never is the change itself."""
     return _CHANGELOG.fullmatch(path.rpartition("/")[2]) is not None
+
+
+def _may_end_inside(text: str) -> bool:
+    """Whether a text may end inside of a string or a comment that is longer than a line."""
+    if any(text.count(mark) % 2 for mark in _LONG_QUOTES):
+        return True
+    return text.count("/*") != text.count("*/") or "<<" in text or "\n=" in text
 
 
 def _words(path: str, text: str) -> set[str]:

@@ -40,6 +40,10 @@ _ASKS = re.compile(
     r"|fatal|panic|exit|status",
     re.IGNORECASE,
 )
+_RUNNING_IS_ENOUGH = re.compile(
+    r"rais|throw|error|crash|panic|fail|warn|smoke|compil|run|safe|accept|allow", re.IGNORECASE
+)
+_COMMENTS = ("#", "//", "*", "/*", "--")
 # A line of a test that cannot fail.
 _ASKS_NOTHING = re.compile(
     r"\s*(?:pass|\.\.\.|return\b.*|skip.*|pending\b.*|\w+\.skip\w*\(.*|end|[{}()\[\],;=>\s]*"
@@ -113,8 +117,11 @@ def _first_mark(changes: Sequence[TextChange]) -> str:
 def asks_nothing(changes: Sequence[TextChange]) -> bool:
     """Whether the changes of tests open new cases, and no added line can fail.
 
-    Where the tests beside them ask in plain words, cases without such a word only run the code.
+    Where the tests beside them ask in plain words, cases without such a word only run the code,
+    unless their names say that to run is enough.
     """
+    if any(_asks_something(change) for change in changes):
+        return False
     opens = False
     runs = False
     for change in changes:
@@ -122,10 +129,21 @@ def asks_nothing(changes: Sequence[TextChange]) -> bool:
         for line in _significant_added(change):
             if _OPENS_CASE.match(line):
                 opens = True
-            elif _ASKS_NOTHING.match(line):
-                continue
-            elif not asks_plainly or _ASKS.search(line):
-                return False
-            else:
+            elif not _ASKS_NOTHING.match(line):
+                if not asks_plainly:
+                    return False
                 runs = True
     return opens and (not runs or len(changes) == 1)
+
+
+def _asks_something(change: TextChange) -> bool:
+    """Whether an added line plainly asks something; most tests have one, and are not parsed."""
+    for line in ChangedLines(change.old or "", change.new or "").added():
+        if _OPENS_CASE.match(line):
+            if _RUNNING_IS_ENOUGH.search(line):
+                return True
+            continue
+        is_comment = line.lstrip().startswith(_COMMENTS)
+        if not is_comment and _ASKS.search(line) and not _ASKS_NOTHING.match(line):
+            return True
+    return False
