@@ -72,12 +72,15 @@ _DOCUMENT_WORDS = {
 _DOC_SUFFIX = re.compile(r".*\.(?:md|rst|txt|adoc|org)")
 _DOC_NAMES = words("readme claude claude.md license contributing changelog authors notice")
 # Names of documents in capitals; in small letters they are words: "changes", "history".
-_DOC_CAPITALS = re.compile(r"\b(?:CHANGES|NEWS|HISTORY|AUTHORS|NOTICE|COPYING|INSTALL|TODO)\b")
+_DOC_CAPITALS = re.compile(
+    r"\b(?:CHANGES|NEWS|HISTORY|AUTHORS|NOTICE|COPYING|INSTALL|TODO"
+    r"|(?i:change log|release notes))\b"
+)
 # Types and scopes that decide before the verb does.
 _SCOPED = {"docs": ClaimKind.DOC, "doc": ClaimKind.DOC, "chore": ClaimKind.NONE}
 _PLUMBING = frozenset(("build", "ci", "deps"))
-_QUOTED = re.compile(r"\s*[\"'“](?P<title>.*)[\"'”]")
-_VERSION = re.compile(r"v?\d+(?:[.\-+]?\w+)*+")
+_QUOTED = re.compile(r"[\"'“](?P<title>.*)[\"'”]")
+_VERSION = re.compile(r"v?\d++(?:[.\-+]?\w++)*+")
 _MOST_NESTED = 4  # reverts of reverts
 # In words: how near to the beginning a test or a document has to be named.
 _NEAR_WORDS = 3

@@ -20,13 +20,15 @@ _SEPARATORS = re.compile(r"[^a-z0-9]+")
 _SHORTEST = 3  # letters of a word that counts
 _SHORT = 4  # letters up to which a word has to begin where a word begins
 _TELLING = 3  # words that say enough to expect one of them
-_NAME_WEIGHT = 2  # words that a name is worth
+_NAME_WEIGHT = 2  # words that a name is worth at least; a long one is worth its parts
 _ENDINGS = (
     "ssions", "ssion", "sions", "sion", "isons", "ison", "izations", "ization", "ations", "ation",
     "ings", "ing", "ities", "ity", "ies", "ied", "ions", "ion", "ers", "er", "ors", "or", "ed",
     "es", "s", "ly", "al", "e", "y",
 )  # fmt: skip
+_MOST = 40  # terms of a subject that are looked for
 _SHORTEST_STEM = 3
+_LONG_ENDING = 4  # letters; before such an ending a stem has one letter more
 
 
 class Term(NamedTuple):
@@ -35,6 +37,7 @@ class Term(NamedTuple):
     forms: tuple[str, ...]
     is_common: bool = False  # so common in programs that to meet it says little
     is_name: bool = False
+    weight: int = 1  # in words
 
 
 def terms(subject: Subject) -> tuple[Term, ...]:
@@ -50,7 +53,7 @@ def terms(subject: Subject) -> tuple[Term, ...]:
         else:
             for term in _word_terms(words(split_humps(name))):
                 found.setdefault(term.forms, term)
-    return tuple(found.values())
+    return tuple(found.values())[:_MOST]
 
 
 def _described(subject: Subject) -> str:
@@ -75,7 +78,7 @@ def _word_terms(told: Iterable[str]) -> Iterable[Term]:
 
 _UNTELLING = (
     vocabulary.STOP | vocabulary.GENERIC | vocabulary.FIXES | vocabulary.ADDS | vocabulary.REMOVES
-    | vocabulary.REVERTS | vocabulary.BEHAVES | vocabulary.LOOSE
+    | vocabulary.REVERTS | vocabulary.LOOSE | (vocabulary.BEHAVES - vocabulary.TELLING_VERBS)
 )  # fmt: skip
 
 
@@ -98,7 +101,8 @@ def _name_term(name: str) -> Term:
     last = re.split(r"[.#:]+", name.removesuffix("()"))[-1].lower()
     if len(last) > _SHORT:
         forms.append(last)
-    return Term(tuple(dict.fromkeys(filter(None, forms))), is_name=True)
+    weight = max(_NAME_WEIGHT, min(len(parts), _TELLING))
+    return Term(tuple(dict.fromkeys(filter(None, forms))), is_name=True, weight=weight)
 
 
 def _forms(word: str) -> tuple[str, ...]:
@@ -111,9 +115,10 @@ def _forms(word: str) -> tuple[str, ...]:
 def _stem(word: str) -> str:
     """A word without its ending, in the crude way that is enough to compare words."""
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+        shortest = _SHORTEST_STEM + (len(ending) >= _LONG_ENDING)
+        if word.endswith(ending) and len(word) - len(ending) >= shortest:
             stem = word[: -len(ending)]
-            if len(stem) > _SHORTEST_STEM and stem[-1] == stem[-2]:
+            if len(stem) > _SHORTEST_STEM + 1 and stem[-1] == stem[-2]:
                 return stem[:-1]
             return stem
     return word
@@ -131,7 +136,7 @@ def telling(found: Sequence[Term]) -> list[Term]:
 
 
 def _weight(found: Sequence[Term]) -> int:
-    return sum(_NAME_WEIGHT if term.is_name else 1 for term in found)
+    return sum(term.weight for term in found)
 
 
 def occurs(wanted: Iterable[Term], text: str) -> bool:

@@ -15,21 +15,21 @@ _NOT_WRITTEN = re.compile(
 )
 # A line of a body that may be a stub; a change without one is not parsed.
 _IDLE = re.compile(
-    r"\s*(?:pass|\.\.\.|return(?:\s+(?:None|null|nil|undefined|0|false|False|\"\"|''|\{\}|\[\]))?)"
-    r"\s*;?\s*$|.*(?i:\b(?:todo|fixme|stub|placeholder)\b)"
+    r"\s*+(?:pass|\.\.\.|return(?:\s++(?:None|null|nil|undefined|0|false|False|\"\"|''|\{\}|\[\]))?)"
+    r"\s*+(?:;\s*+)?$|.*(?i:\b(?:todo|fixme|stub|placeholder)\b)"
 )
 # An assignment or a call.
 _STATEMENT = re.compile(r"[^=!<>]=[^=]|\w\(")
 # An added line that declares something, or only opens or closes a block.
 _DECLARES = re.compile(
-    r"\s*(?:(?:pub(?:\([^)]*\))?|public|private|protected|static|async|export|default|abstract"
+    r"\s*+(?:(?:pub(?:\([^)]*\))?|public|private|protected|static|async|export|default|abstract"
     r"|final|override|virtual|inline)\s+)*+(?:def|fn|func|fun|function|class|struct|interface"
     r"|import|from|use|require|include|#include|package|@)\b"
-    r"|[\s{}()\[\],;|]*(?:end|else|do|begin)?[\s{}()\[\],;|]*$"
+    r"|[\s{}()\[\],;|]*+(?:(?:end|else|do|begin)[\s{}()\[\],;|]*+)?$"
 )
 # A line that begins a test, or marks it.
 _OPENS_CASE = re.compile(
-    r"\s*(?:@\w|#\[|\[[A-Z]\w*\]|(?:(?:async|public|private|static|final|void|export)\s+)*+"
+    r"\s*+(?:@\w|#\[|\[[A-Z]\w*\]|(?:(?:async|public|private|static|final|void|export)\s+)*+"
     r"(?:def|func|fn|fun|function|class|sub|proc)\s|describe\b|context\b|it\b|tests?\b|specify\b"
     r"|scenario\b|TEST\w*\(|public\s|void\s)"
 )
@@ -46,7 +46,7 @@ _RUNNING_IS_ENOUGH = re.compile(
 _COMMENTS = ("#", "//", "*", "/*", "--")
 # A line of a test that cannot fail.
 _ASKS_NOTHING = re.compile(
-    r"\s*(?:pass|\.\.\.|return\b.*|skip.*|pending\b.*|\w+\.skip\w*\(.*|end|[{}()\[\],;=>\s]*"
+    r"\s*+(?:pass|\.\.\.|return\b.*|skip.*|pending\b.*|\w+\.skip\w*\(.*|end|[{}()\[\],;=>\s]*+"
     r"|assert\w*[ (!]+(?:true|1)\b.*|expect\(true\)\.\w+\((?:true)?\);?)$",
     re.IGNORECASE,
 )
@@ -61,7 +61,7 @@ def not_written(changes: Sequence[TextChange]) -> str:
     for change in changes:
         if _does_work(_significant_added(change), change.old or "", stubs):
             return only_stubs.only_stubs(changes)
-    return _first_mark(changes)
+    return _first_mark(changes) or only_stubs.only_stubs(changes)
 
 
 def may_be_unwritten(added: Sequence[str]) -> bool | None:

@@ -49,6 +49,12 @@ BEHAVES = words(
     "enlarge forbid disallow permit recover redirect forward dispatch cancel abort inherit "
     "override delegate defer throttle persist serialize deserialize compress treat hide"
 )
+# Those of them that name what a part of a program is about as well: `after a redirect`.
+TELLING_VERBS = words(
+    "redirect escape parse render hook wire encode decode compress serialize deserialize dispatch "
+    "forward override inherit throttle cancel abort recover truncate uppercase lowercase convert "
+    "normalize normalise sanitize"
+)
 # Other verbs that open a claim; the words after them decide what it is about.
 LOOSE = words(
     "build builds built finish finished finishes complete completed completes ship shipped ships "
@@ -70,7 +76,10 @@ KEEPS_TESTS = words(
     "unify reorganize reorganise extract convert port"
 )
 # After "test", these make it a part of a program: `Add a test runner option`.
-AFTER_TEST = words("runner runners command commands option options flag flags mode framework api")
+AFTER_TEST = words(
+    "runner runners command commands option options flag flags mode framework api badge badges "
+    "report reports tool tools service"
+)
 TESTS = words("test tests testing tested testcase testcases spec specs coverage")
 # Words of tests beside these: with one of them a change of tests alone is what is spoken of.
 ABOUT_TESTS = TESTS | words(
@@ -210,8 +219,8 @@ GENERIC = words(
 TELLING_ADVERBS = words("apply reply supply assembly family anomaly multiply imply")
 # Function words that other languages do not have: a subject with one of them is English.
 ENGLISH = frozenset(word for word in STOP if len(word) > 2) - words(
-    "was her per via due all two see his man son was our"
-) | {"of", "to", "is", "it", "if", "by"}
+    "was her per via due all two see his our"
+) | words("of to is it if by up speed keep check show load read write find wait turn give take")
 # Nouns so common in programs that to meet them in a file says little.
 COMMON_NOUNS = words(
     "option options value values name names named type types function functions method methods "
