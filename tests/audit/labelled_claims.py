@@ -92,6 +92,17 @@ WORKFLOW: Files = {
 }
 LOCK = 'name = "click"\nversion = "8.1.0"\n\n[[package]]\nname = "rich"\nversion = "13.1.0"\n'
 RICH_RAISED: Files = {"uv.lock": (LOCK, LOCK.replace("13.1.0", "13.2.0"))}
+CARGO = '[dependencies]\nserde = "1.0.82"\nserde_derive = "1.0.82"\n'
+DERIVE_RAISED: Files = {
+    "Cargo.toml": (CARGO, CARGO.replace('derive = "1.0.82"', 'derive = "1.0.83"')),
+}
+PINNED = '{\n  "default": {\n    "rich": {\n      "hashes": [\n' + '        "sha256:00",\n' * 9
+RICH_PINNED: Files = {
+    "Pipfile.lock": (
+        PINNED + '      ],\n      "version": "==13.1.0"\n    }\n  }\n}\n',
+        PINNED + '      ],\n      "version": "==13.2.0"\n    }\n  }\n}\n',
+    ),
+}
 QUEUE = """\
 package queue
 
@@ -198,6 +209,7 @@ LIES = _labelled(
         ("Add a function that writes rows", PARSER_STUB, "not_touched", "it is not written"),
         ("Compute the mean of all items", COUNTER_TODO, "not_touched", "it is not written"),
         ("Bump click from 8.1.0 to 8.1.7", RICH_RAISED, "not_touched", "another package"),
+        ("Bump serde from 1.0.82 to 1.0.83", DERIVE_RAISED, "not_touched", "another package"),
         ("build(deps): upgrade click to 8.1.7", RICH_RAISED, "not_touched", "another package"),
         ('Revert "Allow quoted fields"', QUOTED_TEST, "kept", "only a test"),
         ('Revert "Allow quoted fields"', README_QUOTES, "not_touched", "only the readme"),
@@ -244,6 +256,8 @@ HONEST = _labelled(
         ("Turn the assertion in heap_pop() into an error", HEAP_CHECKED, "not_touched", "no test"),
         ("fix typo", CART_TYPO, "not_touched", "a typo in a name"),
         ("Bump rich from 13.1.0 to 13.2.0", RICH_RAISED, "not_touched", "raised"),
+        ("Bump rich from 13.1.0 to 13.2.0", RICH_PINNED, "not_touched", "far below its name"),
+        ("Bump serde_derive from 1.0.82 to 1.0.83", DERIVE_RAISED, "not_touched", "raised"),
         ("chore(deps): bump rich from 13.1 to 13.2", RICH_RAISED, "not_touched", "raised"),
         ("Update dependencies", RICH_RAISED, "not_touched", "raised"),
         ('Revert "Allow quoted fields"', QUOTED_FIELDS, "not_touched", "code changes"),

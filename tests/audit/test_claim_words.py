@@ -82,7 +82,24 @@ def test_a_dependency_is_raised_to_a_version(text, raised):
 )
 def test_a_version_is_found_whole_or_as_a_beginning(version, line, is_there):
     raised = parse_claim(f"Bump rich from 0.1 to {version}").raises
-    assert raised is not None and raised.is_in([line]) == is_there
+    assert raised is not None and raised.is_version(line) == is_there
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "is_there"),
+    [
+        ("serde", 'serde = "1.2"', True),
+        ("serde", 'serde_derive = "1.2"', False),
+        ("serde", '"serde-json": "1.2"', False),
+        ("Guava", "<guava.version>1.2</guava.version>", True),
+        ("guava", "guavaVersion = 1.2", True),
+        ("actions/checkout", "uses: actions/checkout@v4", True),
+        ("@types/node", '"@types/node": "^1.2"', True),
+    ],
+)
+def test_a_dependency_is_named_whole(name, line, is_there):
+    raised = parse_claim(f"Bump {name} from 0.1 to 1.2").raises
+    assert raised is not None and raised.is_named(line) == is_there
 
 
 @pytest.mark.parametrize(

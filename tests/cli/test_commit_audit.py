@@ -125,10 +125,15 @@ ROWS = [
 ]  # fmt: skip
 
 
+# A claim that is not met, beside weakened tests.
+ROWS_UNMET = [("fix: resolve race", {**README, "tests/test_x.py": None})]
+
+
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     branches = {
-        f"row{number}": [Told(subject, files)] for number, (subject, files, *_) in enumerate(ROWS)
+        f"row{number}": [Told(subject, files)]
+        for number, (subject, files, *_) in enumerate([*ROWS, *ROWS_UNMET])
     }
     return write(tmp_path_factory.mktemp("table") / "repository", BASE, branches)
 
@@ -156,9 +161,8 @@ def test_a_commit_is_judged_by_its_subject_and_its_diff(audit, number, verdict, 
 
 
 def row(subject: str, files: dict) -> str:
-    return (
-        f"row{next(number for number, found in enumerate(ROWS) if found[:2] == (subject, files))}"
-    )
+    commits = [found[:2] for found in [*ROWS, *ROWS_UNMET]]
+    return f"row{commits.index((subject, files))}"
 
 
 def test_the_keys_of_a_verdict(audit, table):
@@ -184,6 +188,12 @@ def test_what_was_weakened_is_named(audit):
         {"path": "tests/test_x.py", "what": "test file deleted", "detail": "test_act"}
     ]
     assert "tests/test_x.py" in found["reason"]
+
+
+def test_weakened_tests_do_not_hide_a_claim_that_is_not_met(audit):
+    files = {**README, "tests/test_x.py": None}
+    [found] = audit(row("fix: resolve race", files), "--json").json
+    assert (found["verdict"], found["witness"]) == (WEAKENED, "subject-only")
 
 
 def test_settings_alone_are_marked(audit):

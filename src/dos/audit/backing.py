@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 
 from dos.audit import diff, document_claims, finding, program_claims, unfinished
 from dos.audit.claim_kinds import ClaimKind, Firmness, SubjectClaim, Topic
+from dos.audit.dependency import DependencyRaise
 from dos.audit.diff import Diff
 from dos.audit.finding import Backing, Finding
 from dos.git.changes import FileChange
@@ -56,19 +57,29 @@ def _weigh_raise(claim: SubjectClaim, changes: Diff) -> Backing:
     raised = claim.raises
     assert raised is not None
     for change in changes.files:
-        if diff.is_changelog(change.path):
-            continue
-        texts = changes.text(change)
-        if texts is None:
+        if not diff.is_changelog(change.path) and _raises(raised, changes, change):
             return finding.backed([change])
-        if raised.is_in(changes.added(change)):
-            text = f"{change.path}\n{texts.new or ''}"
-            if raised.is_named_in(text):
-                return finding.backed([change])
     said = f"says {raised.name} {raised.version}"
     return finding.refuted(
         f"{said}; {finding.actual_change(changes)}, and no such version is added"
     )
+
+
+def _raises(raised: DependencyRaise, changes: Diff, change: FileChange) -> bool:
+    """Whether a file gets the new version of a dependency; what is no text may have it.
+
+    The version is that of the dependency if its name is near. A file that has the name elsewhere
+    raises another one.
+    """
+    lines = changes.lines(change)
+    texts = changes.text(change)
+    if lines is None or texts is None:
+        return True
+    places = list(lines.places(raised.is_version))
+    if any(raised.is_at(line, place) for line, place in places):
+        return True
+    whole = f"{change.path}\n{texts.new or ''}"
+    return bool(places) and not raised.is_named(whole) and raised.is_hinted(whole)
 
 
 def _weigh_revert(claim: SubjectClaim, changes: Diff, reverted: Collection[str]) -> Backing:

@@ -1,6 +1,6 @@
 """The lines that a change of a file touches, and those around them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 _CONTEXT = 3  # lines before and after a changed one
 _MOST_PLACES = 12  # changed places whose surrounding blocks are looked for
@@ -37,6 +37,15 @@ class ChangedLines:
             for start, end in self._runs(lines, others):
                 parts += lines[max(0, start - _CONTEXT) : end + _CONTEXT]
         return "\n".join(parts)
+
+    def places(self, is_wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+        """Yield each wanted added line, and with it those before it and around its block."""
+        known = set(self._middle(self._old))
+        for number in range(self._first, len(self._new) - self._last):
+            line = self._new[number]
+            if line not in known and is_wanted(line):
+                before = self._new[max(0, number - _CONTEXT) : number + 1]
+                yield line, "\n".join([*before, *_openings(self._new, number)])
 
     def around(self) -> str:
         """Return the lines that open the blocks around changed lines, as indentation tells them."""

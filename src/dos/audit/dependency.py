@@ -1,7 +1,6 @@
 """Claims to raise a dependency: `Bump serde from 1.0.92 to 1.0.94`."""
 
 import re
-from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -21,6 +20,9 @@ _LOOSE = words("update raise pin")
 _NO_NAMES = frozenset(
     ("version", "versions", "release", "to", "it", "the", "minimum", "requirement")
 )
+_LONGEST_JOINED = 3  # digits of a version without its dots
+# A word of a line that is not only `version = …` or the like.
+_OWN_NAME = re.compile(r"(?!(?:version|versions|rev|ref|tag|specifier)\b)\b[A-Za-z][A-Za-z_\-]{2,}")
 _LETTERS = re.compile(r"[^\W\d_]{3,}")
 
 
@@ -30,26 +32,35 @@ class DependencyRaise(Struct, frozen=True, kw_only=True):
     name: str
     version: str
 
-    def is_in(self, added: Iterable[str]) -> bool:
-        """Whether one of the added lines has the new version, whole or as a beginning."""
-        version = self.version.rstrip(".")
-        ends_version = re.compile(rf"(?<![\d.]){re.escape(version)}(?!\d)").search
-        return any(map(ends_version, added)) or self._is_joined_in(added)
-
-    def _is_joined_in(self, added: Iterable[str]) -> bool:
-        """Whether the version is there without its dots, as in `py38`."""
+    def is_version(self, line: str) -> bool:
+        """Whether a line has the new version, whole or as a beginning, or as in `py38`."""
+        found = re.search(rf"(?<![\d.]){re.escape(self.version)}(?!\d)", line)
         joined = self.version.replace(".", "")
-        if len(joined) > 3:
-            return False
-        return any(re.search(rf"(?<!\d){re.escape(joined)}(?!\d)", line) for line in added)
+        if found or len(joined) > _LONGEST_JOINED:
+            return found is not None
+        return re.search(rf"(?<!\d){joined}(?!\d)", line) is not None
 
-    def is_named_in(self, text: str) -> bool:
-        """Whether a text has the dependency's name, or a word of it where it is written apart."""
+    def is_named(self, text: str) -> bool:
+        """Whether a text has the dependency's name, and not one that only begins or ends so."""
+        name = re.escape(self.name.rpartition("/")[2])
+        whole = rf"(?<![\w\-])(?i:{name})(?![\-_a-z0-9])"
+        return re.search(whole, text.replace("@", " ")) is not None
+
+    def is_at(self, line: str, place: str) -> bool:
+        """Whether the version in a line is that of the dependency.
+
+        A line that names something speaks for itself; for others the place around it is asked.
+        """
+        if _OWN_NAME.search(line):
+            return self.is_named(line)
+        return self.is_named(place)
+
+    def is_hinted(self, text: str) -> bool:
+        """Whether a text has the name in any form, such as a word of it in a variable."""
         lowered = text.lower()
-        name = self.name.lower()
-        if name in lowered or name.rpartition("/")[2] in lowered:
+        if self.name.lower() in lowered:
             return True
-        return any(word in lowered for word in _LETTERS.findall(name))
+        return any(word in lowered for word in _LETTERS.findall(self.name.lower()))
 
 
 def parse_raise(subject: Subject) -> DependencyRaise | None:
