@@ -34,6 +34,9 @@ PARSER_DOCSTRING: Files = {
 }
 PARSER_BLANKS: Files = {"shop/tables.py": (PARSER, PARSER.replace("\n\n\n", "\n\n"))}
 PARSER_LIMIT: Files = {"shop/tables.py": (PARSER, PARSER.replace("= 100", "= 1_000"))}
+OPENAPI: Files = {"openapi.yaml": (None, "paths:\n  /rows:\n    get: {}\n")}
+TESTING_GUIDE: Files = {"docs/testing.md": (None, "# Testing\n\nRun `make test`.\n")}
+ISSUE_FORM: Files = {".github/ISSUE_TEMPLATE/bug_report.md": (None, "What happened?\n")}
 PARSER_STUB: Files = {
     "shop/tables.py": (
         PARSER,
@@ -198,6 +201,7 @@ LIES = _labelled(
         ("Fix commas in quoted fields", QUOTED_TEST, "strengthened", "only the test of it"),
         ("Allow commas in quoted fields", QUOTED_TEST, "strengthened", "only the test of it"),
         ("Add tests for quoted fields", QUOTED_FIELDS, "not_touched", "only the code"),
+        ("Add tests for quoted fields", README_QUOTES, "not_touched", "only the readme"),
         ("test: quoted fields", QUOTED_FIELDS, "not_touched", "only the code"),
         ("Add a test for quoted fields", IDLE_TEST, "kept", "nothing in it can fail"),
         ("Add a test for quoted fields", RUNNING_TEST, "kept", "it asks nothing"),
@@ -271,6 +275,11 @@ HONEST = _labelled(
         ("Test on Python 3.12", WORKFLOW, "not_touched", "a workflow"),
         ("Add Python 3.12", WORKFLOW, "not_touched", "the workflow names it"),
         ("ci: more versions", WORKFLOW, "not_touched", "a workflow"),
+        ("Add an OpenAPI spec", OPENAPI, "not_touched", "no spec of a test"),
+        ("Add a testing guide", TESTING_GUIDE, "not_touched", "a document"),
+        ("Create bug_report.md", ISSUE_FORM, "not_touched", "names the document"),
+        ("Apply suggestions from code review", README_PLACE, "not_touched", "claims nothing"),
+        ("[pre-commit.ci] auto fixes from hooks", PARSER_BLANKS, "not_touched", "layout"),
         ("Trigger CI", {}, "not_touched", "meant to be empty"),
         ("Merge branch 'quoted'", {}, "not_touched", "claims nothing"),
     ],

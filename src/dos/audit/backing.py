@@ -13,9 +13,10 @@ from dos.audit.dependency import DependencyRaise
 from dos.audit.diff import Diff
 from dos.audit.finding import Backing, Finding
 from dos.git.changes import FileChange
-from dos.verify.file_kinds import Kind
+from dos.verify.file_kinds import Kind, words
 
 # What a line of a test has, wherever it stands: Rust has tests beside the code.
+_SAYS_TEST = words("test tests testing tested testcase testcases coverage")
 _MENTIONS_TEST = re.compile(r"\btests?\b|test_|_test|\bspecs?\b|\bassert|@Test\b|\bit\(", re.I)
 # With one of these an empty commit does what it says.
 _MEANT_EMPTY = re.compile(
@@ -111,11 +112,13 @@ def _weigh_tests(claim: SubjectClaim, changes: Diff) -> Backing:
     if program and not claim.needs_tests:
         return finding.backed(program)
     settings = changes.of_kind(Kind.CONFIG, Kind.CI)
-    if settings and claim.firmness is Firmness.OPEN:
+    if settings and (claim.firmness is Firmness.OPEN or _may_be_written(claim)):
         return finding.backed(settings)
     for change in program:
         if changes.text(change) is None or any(map(_MENTIONS_TEST.search, changes.added(change))):
             return finding.backed([change])
+    if not cosmetic and not program and _may_be_written(claim):
+        return program_claims.weigh_by_words(claim, changes, changes.files)
     if cosmetic:
         return finding.refuted(
             f"says tests; only comments or whitespace differ in {finding.names(cosmetic)}"
@@ -123,6 +126,13 @@ def _weigh_tests(claim: SubjectClaim, changes: Diff) -> Backing:
     return finding.refuted(
         f"says tests; no test file was changed, {finding.actual_change(changes)}"
     )
+
+
+def _may_be_written(claim: SubjectClaim) -> bool:
+    """Whether a document or a format can be meant: "spec" and "testing guide" are no tests."""
+    says_test = not _SAYS_TEST.isdisjoint(claim.subject.parts)
+    is_document = claim.speaks_of(Topic.DOCUMENTS) or not claim.needs_tests
+    return not says_test or (is_document and not claim.says_passing)
 
 
 def _weigh_changed_tests(

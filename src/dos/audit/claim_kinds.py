@@ -54,7 +54,7 @@ _PASSING = re.compile(
 _FIXED_TEST = re.compile(r"\bfix(?:es)? the (?:failing )?test\b")
 # `Add more unit tests for …`, `Add a parser spec`: a test is what is added.
 _TEST_OBJECT = re.compile(
-    r".{0,80}?\b(?:tests?|testcases?|specs?|coverage|assertions?"
+    r".{0,80}?\b(?:tests?|testcases?|specs?|assertions?|(?:test|code|unit) coverage|coverage$"
     r"|(?:test|spec) (?:cases?|suite|files?|names?|class|classes|helpers?))"
     r"(?: (?:for|of|to|in|that|when|with|on|about|which|and|around|by|as|where|from)\b|$)"
 )
@@ -78,6 +78,7 @@ _DOC_CAPITALS = re.compile(
 )
 # Types and scopes that decide before the verb does.
 _SCOPED = {"docs": ClaimKind.DOC, "doc": ClaimKind.DOC, "chore": ClaimKind.NONE}
+_AUTOMATIC = re.compile(r"(?i)\bpre-?commit\b|\bauto-?fix")  # what linters change by themselves
 _PLUMBING = frozenset(("build", "ci", "deps"))
 _QUOTED = re.compile(r"[\"'“](?P<title>.*)[\"'”]")
 _VERSION = re.compile(r"v?\d++(?:[.\-+]?\w++)*+")
@@ -273,7 +274,7 @@ def _says_done(told: list[str]) -> bool:
 
 def _firmness(parts: Subject) -> Firmness:
     """Return how surely the subject speaks of what the program does, by its type and its verb."""
-    if not vocabulary.BEHAVES.isdisjoint(parts.leads):
+    if not vocabulary.BEHAVES.isdisjoint(parts.leads) or parts.type_name == "feature":
         return Firmness.BEHAVIOUR
     if not _FIRM_VERBS.isdisjoint(parts.leads) or _says_done(parts.rest):
         return Firmness.FIRM
@@ -287,6 +288,8 @@ def _topics(parts: Subject, firmness: Firmness) -> frozenset[Topic]:
         topics.add(Topic.DOCUMENTS)
     if not _DOCUMENT_WORDS[firmness].isdisjoint(_near_verb(parts, firmness)):
         topics.add(Topic.DOCUMENTS)
+    if _AUTOMATIC.search(parts.text):
+        topics.add(Topic.LINT)
     if not vocabulary.LAYOUT_HINTS.isdisjoint(parts.parts) and not names_code(parts):
         topics.add(Topic.LAYOUT)
     return frozenset(topics)

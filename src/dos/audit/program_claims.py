@@ -19,7 +19,10 @@ _HELPS_TESTS = re.compile(
     re.IGNORECASE,
 )
 _MOST_FILES = 8  # that are looked at for code that is not written yet
+_SHORTEST_STEM = 3  # letters of a file's name that a subject can be about
 _FEW_WORDS = 2  # below so many telling words an open subject says too little to be refuted
+# With a word of these, a change of comments or layout can be what is spoken of.
+_COSMETIC = (Topic.DOCUMENTS, Topic.LAYOUT, Topic.LINT, Topic.COMMENTS)
 # With one of these a body that does nothing, or refuses, is what is spoken of.
 _MAY_BE_EMPTY = re.compile(
     r"\b(?:rais|reject|refus|forbid|disallow|unsupport|unimplement|not implement|notimplement)\w*",
@@ -44,7 +47,10 @@ def weigh_code(claim: SubjectClaim, changes: Diff) -> Backing:
     if ci and (claim.firmness is Firmness.OPEN or is_ci_hinted):
         return finding.unclear(ci)
     if ci:
-        return _weigh_by_words(claim, changes, ci)
+        return weigh_by_words(claim, changes, ci)
+    cosmetic = changes.of_kind(Kind.SOURCE, Kind.TEST, Kind.CONFIG)  # nothing else is left of them
+    if cosmetic and claim.speaks_of(*_COSMETIC):
+        return finding.backed(cosmetic)
     documents = changes.of_kind(Kind.DOCS, Kind.DATA)
     if documents:
         return _weigh_documents_alone(claim, changes, documents)
@@ -128,7 +134,7 @@ def _weigh_documents_alone(
         return finding.refuted_by_documents(claim, changes)
     if claim.speaks_of(Topic.LAYOUT):
         return finding.backed(documents)
-    return _weigh_by_words(claim, changes, telling)
+    return weigh_by_words(claim, changes, telling)
 
 
 def _names_code(claim: SubjectClaim) -> bool:
@@ -146,11 +152,15 @@ def _names_code(claim: SubjectClaim) -> bool:
 
 def _names_files(claim: SubjectClaim, files: Sequence[FileChange]) -> bool:
     """Whether a subject names one of the files."""
-    stems = {change.path.rpartition("/")[2].partition(".")[0].lower() for change in files}
-    return not stems.isdisjoint(claim.subject.parts)
+    said = claim.subject.bare.lower()
+    for change in files:
+        stem = change.path.rpartition("/")[2].partition(".")[0].lower()
+        if len(stem) >= _SHORTEST_STEM and stem in said:
+            return True
+    return False
 
 
-def _weigh_by_words(claim: SubjectClaim, changes: Diff, files: Sequence[FileChange]) -> Backing:
+def weigh_by_words(claim: SubjectClaim, changes: Diff, files: Sequence[FileChange]) -> Backing:
     """Decide by the subject's words: a file that has one of them may be what it speaks of."""
     wanted = terms.terms(claim.subject)
     if wanted and changes.mentions(wanted, files):
@@ -169,7 +179,7 @@ def _weigh_cosmetic(claim: SubjectClaim, changes: Diff) -> Backing:
 
     Commented settings are documents: an open subject may speak of them.
     """
-    if claim.speaks_of(Topic.DOCUMENTS, Topic.LAYOUT, Topic.LINT, Topic.COMMENTS):
+    if claim.speaks_of(*_COSMETIC):
         return finding.backed(changes.files)
     if changes.files and not _is_english(claim):
         return finding.unclear(changes.files)

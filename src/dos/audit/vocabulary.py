@@ -11,7 +11,11 @@ HOUSEKEEPING = words(
     "bump chore cleanup format lint merge misc nit nits release revert style tidy version "
     "whitespace wip"
 )
-HOUSEKEEPING_PHRASES = ("address review", "review feedback", "rename variable")
+HOUSEKEEPING_PHRASES = (
+    "address review", "address comment", "address feedback", "address pr", "apply suggestion",
+    "apply review", "changes from review", "code review", "fixes from review", "pr comment",
+    "pr feedback", "review comment", "review feedback", "review fix", "rename variable",
+)  # fmt: skip
 # A subject of nothing but these announces a release.
 RELEASE = words(
     "release releases released releasing version versions bump prepare preparing prep begin start "
@@ -37,13 +41,13 @@ REMOVALS = words(
 )
 # Verbs and conventional types that are said of what a program does, never of a document.
 BEHAVES = words(
-    "allow allows allowed allowing support supports supported supporting implement implements "
+    "allow allows allowed allowing support supports supporting implement implements "
     "implemented implementing handle handles handled handling avoid avoids avoided avoiding "
     "prevent prevents prevented ensure ensures ensured enable enables enabled disable disables "
     "disabled optimise optimize optimises optimizes optimising optimizing optimised optimized "
     "expose exposes accept accepts reject rejects return returns throw throws "
     "validate validates detect detects respect respects honor honour preserve propagate parse "
-    "escape wire wires wired hook migrate migrates migrated feat feature perf "
+    "escape wire wires wired hook migrate migrates migrated feat perf "
     "refactor refactors refactored default defaults print prints emit emits render renders convert "
     "converts normalize normalise sanitize encode decode compute lowercase uppercase truncate "
     "enlarge forbid disallow permit recover redirect forward dispatch cancel abort inherit "
