@@ -41,6 +41,12 @@ def weigh_code(claim: SubjectClaim, changes: Diff) -> Backing:
     config = next(changes.effective(Kind.CONFIG), None)
     if config is not None:
         return _weigh_program(claim, changes, config)
+    return _weigh_without_program(claim, changes, ci)
+
+
+def _weigh_without_program(claim: SubjectClaim, changes: Diff, ci: Sequence[FileChange]) -> Backing:
+    """Decide by tests, workflow files, comments or documents, where neither code nor settings
+    changed."""
     if changes.has(Kind.TEST):
         return _weigh_tests_alone(claim, changes)
     is_ci_hinted = not vocabulary.CI_HINTS.isdisjoint(claim.subject.parts)
