@@ -167,6 +167,22 @@ CART_PRICES: Files = {
         CART.replace("this.items.length", "this.items.reduce((sum, item) => sum + item.price, 0)"),
     ),
 }
+CART_LOGGED: Files = {
+    "src/cart.js": (CART, CART.replace("    this", "    console.log('added');\n    this")),
+}
+CART_TEST = "test('adds', t => {\n  t.is(new Cart().total(), 0);\n});\n"
+CART_PASSED: Files = {
+    "test/cart.test.js": (
+        CART_TEST,
+        CART_TEST + "\ntest('sums prices', t => {\n  t.pass();\n});\n",
+    ),
+}
+CHANGELOG_WRITER: Files = {
+    "tools/changelog.py": (
+        "def write(rows):\n    return rows\n",
+        "def write(rows):\n    return rows[::-1]\n",
+    ),
+}
 CART_RENAMED: Files = {
     "src/cart.js": (CART, CART.replace("this.items", "this.entries")),
 }
@@ -209,6 +225,8 @@ LIES = _labelled(
         ("Skip the tests of tables on Windows", PARSER_LIMIT, "not_touched", "no test"),
         ("docs: explain quoted fields", PARSER_LIMIT, "not_touched", "code, and no word of it"),
         ("Update the readme", CART_PRICES, "not_touched", "code, and no word of it"),
+        ("Update the readme", CART_LOGGED, "not_touched", "a string is no readme"),
+        ("Add a test case for prices", CART_PASSED, "kept", "nothing in it can fail"),
         ("Remove the coverage badge", CART_RENAMED, "not_touched", "no badge in code"),
         ("Add a function that writes rows", PARSER_STUB, "not_touched", "it is not written"),
         ("Compute the mean of all items", COUNTER_TODO, "not_touched", "it is not written"),
@@ -269,6 +287,8 @@ HONEST = _labelled(
         ('Revert "Document quoted fields"', README_QUOTES, "not_touched", "a document changes"),
         ("Sum prices instead of counting", CART_PRICES, "not_touched", "the code does it"),
         ("Fix the total of a cart", CART_PRICES, "not_touched", "the code does it"),
+        ("Reverse the changelog generation", CHANGELOG_WRITER, "not_touched", "code writes it"),
+        ("Fix changelog generation", CHANGELOG_WRITER, "not_touched", "code writes it"),
         ("Better names", CART_RENAMED, "not_touched", "says little"),
         ("cleanup", CART_RENAMED, "not_touched", "claims nothing"),
         ("Corrige le calcul du montant du panier", CART_PRICES, "not_touched", "not English"),

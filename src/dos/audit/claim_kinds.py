@@ -247,14 +247,22 @@ def _documents_or_code(parts: Subject) -> ClaimKind:
     """Decide between documents, code and nothing: by the object of the verb, if it has one."""
     told = parts.rest
     verb_words = 1 if told and told[0] in _VERBS else 0
-    objects = told[verb_words : verb_words + _OBJECT_WORDS]
-    if verb_words and not vocabulary.DOCUMENTS.isdisjoint(objects):
+    objects = told[verb_words : verb_words + _OBJECT_WORDS + 1]
+    if verb_words and _is_document(objects):
         return ClaimKind.DOC
     if verb_words and _DOC_CAPITALS.search(parts.bare):
         return ClaimKind.DOC
     if verb_words or is_ship_shaped(parts.text) or not _is_vague(parts):
         return ClaimKind.CODE_EFFECT
     return ClaimKind.NONE
+
+
+def _is_document(objects: list[str]) -> bool:
+    """Whether a document is among the first words after a verb, and not a part of a program."""
+    for word, following in pairwise([*objects, "", ""][: _OBJECT_WORDS + 1]):
+        if word in vocabulary.DOCUMENTS and following not in vocabulary.AFTER_DOCUMENT:
+            return True
+    return False
 
 
 def _is_vague(parts: Subject) -> bool:

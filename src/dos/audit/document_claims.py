@@ -32,9 +32,14 @@ def may_speak_of_code(claim: SubjectClaim, changes: Diff) -> bool:
 
 
 def _is_read_by_people(claim: SubjectClaim, changes: Diff) -> bool:
-    """Whether strings or comments differ, or help and the like changed; a typo can be anywhere."""
+    """Whether strings or comments differ, or help and the like changed; a typo can be anywhere.
+
+    A file such as the readme is in no string: code has to have a word of the subject then.
+    """
     if not vocabulary.TYPOS.isdisjoint(claim.subject.parts):
         return True
+    if not vocabulary.DOCUMENT_FILES.isdisjoint(claim.subject.parts):
+        return changes.mentions(terms.terms(claim.subject), changes.files)
     for change in changes.files:
         if _DOC_FOLDER.search(change.path) or changes.is_cosmetic(change):
             return True

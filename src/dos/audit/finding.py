@@ -51,6 +51,9 @@ def actual_change(changes: Diff) -> str:
     if not changes.files:
         return "only modes differ"
     cosmetic = [change for change in changes.files if changes.is_cosmetic(change)]
+    others = [change for change in changes.files if change not in cosmetic]
+    if cosmetic and others:
+        return f"only {names(others)} changed, and comments or whitespace in {names(cosmetic)}"
     if cosmetic:
         return f"only comments or whitespace differ in {names(cosmetic)}"
     return f"only {names(changes.files)} changed"

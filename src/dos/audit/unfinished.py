@@ -12,6 +12,7 @@ from dos.verify.stubs.only_stubs import TextChange
 _NOT_WRITTEN = re.compile(
     r"\bNotImplemented\w*|\b(?:todo|unimplemented)!|UnsupportedOperationException"
     r"|(?i:\bnot[ _-](?:yet[ _-])?implemented\b)|\bTODO\(\)"
+    r"|\bpanic\(\"(?i:todo|unimplemented)"
 )
 # A line of a body that may be a stub; a change without one is not parsed.
 _IDLE = re.compile(
@@ -47,7 +48,8 @@ _COMMENTS = ("#", "//", "*", "/*", "--")
 # A line of a test that cannot fail.
 _ASKS_NOTHING = re.compile(
     r"\s*+(?:pass|\.\.\.|return\b.*|skip.*|pending\b.*|\w+\.skip\w*\(.*|end|[{}()\[\],;=>\s]*+"
-    r"|assert\w*[ (!]+(?:true|1)\b.*|expect\(true\)\.\w+\((?:true)?\);?)$",
+    r"|assert\w*[ (!]++(?:true|1)\b.*|expect\((?:true|1)\)\.\w+\((?:true|1)?\);?|\w+\.pass\(\);?"
+    r"|\w+\.(?:true|ok|truthy|is|equal)\((?:true|1)(?:, ?(?:true|1))?\);?)$",
     re.IGNORECASE,
 )
 

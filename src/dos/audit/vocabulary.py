@@ -100,6 +100,16 @@ DOCUMENTS = words(
     "changelog changelogs clarify comment comments doc docs docstring docstrings documentation "
     "readme rephrase reword typo typos wording"
 )
+# After a word of documents, these make it a part of a program: `Fix changelog generation`.
+AFTER_DOCUMENT = words(
+    "command commands generation generator generators parser parsing builder renderer rendering "
+    "writer reader handling detection extraction tool tools checker option options flag flags "
+    "function functions method methods class support hook hooks output server"
+)
+# Documents that are files: no string or comment in code is one of them.
+DOCUMENT_FILES = words(
+    "readme changelog changelogs contributing codeowners badge badges wiki faq roadmap authors"
+)
 # With one of these a change of documents or comments is what is spoken of.
 ABOUT_DOCUMENTS = DOCUMENTS - {"comment", "comments"} | words(
     "rdoc javadoc godoc rustdoc sphinx mkdocs contributing codeowners licensing copyright grammar "
