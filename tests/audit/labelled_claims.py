@@ -69,6 +69,9 @@ QUOTED_TEST: Files = {
         TESTS + "\n\ndef test_quoted():\n    assert parse_rows('\"a,b\"') == [['a,b']]\n",
     ),
 }
+UTIL_TEST: Files = {
+    "tests/test_utils.py": (TESTS, TESTS + "\n\ndef test_upper():\n    assert upper('a') == 'A'\n"),
+}
 IDLE_TEST: Files = {
     "tests/test_tables.py": (TESTS, TESTS + "\n\ndef test_quoted():\n    pass\n"),
 }
@@ -216,6 +219,10 @@ LIES = _labelled(
         ("Lock the queue while a job is added", QUEUE_COMMENT, "not_touched", "a comment"),
         ("Fix commas in quoted fields", QUOTED_TEST, "strengthened", "only the test of it"),
         ("Allow commas in quoted fields", QUOTED_TEST, "strengthened", "only the test of it"),
+        ("Add an upper case function", UTIL_TEST, "strengthened", "only the test of it"),
+        ("Removed null checks and comments", CHANGES, "not_touched", "only the change log"),
+        ("Add instructions for Homebrew on macOS", CART_LOGGED, "not_touched", "another string"),
+        ("Reduce repetition", {}, "not_touched", "an empty commit"),
         ("Add tests for quoted fields", QUOTED_FIELDS, "not_touched", "only the code"),
         ("Add tests for quoted fields", README_QUOTES, "not_touched", "only the readme"),
         ("test: quoted fields", QUOTED_FIELDS, "not_touched", "only the code"),

@@ -42,7 +42,7 @@ def test_a_subject_claims_a_kind_of_change_more_or_less_firmly(text, kind, firmn
         ("Fix flaky login", {Topic.TESTS}),
         ("Fix the example in the guide", {Topic.DOCUMENTS}),
         ("Escape names in the comment list", set()),
-        ("Wrap a comment", {Topic.DOCUMENTS, Topic.LAYOUT}),
+        ("Wrap a comment", {Topic.COMMENTS, Topic.LAYOUT}),
         ("Add a format function", set()),
         ("Run clippy", {Topic.LINT}),
         ("Cache on Travis", {Topic.CI}),

@@ -78,7 +78,7 @@ _DOC_CAPITALS = re.compile(
 )
 # Types and scopes that decide before the verb does.
 _SCOPED = {"docs": ClaimKind.DOC, "doc": ClaimKind.DOC, "chore": ClaimKind.NONE}
-_AUTOMATIC = re.compile(r"(?i)\bpre-?commit\b|\bauto-?fix")  # what linters change by themselves
+_AUTOMATIC = re.compile(r"(?i)\[?(?:pre-?commit|auto-?fix)")  # what linters change by themselves
 _PLUMBING = frozenset(("build", "ci", "deps"))
 _QUOTED = re.compile(r"[\"'“](?P<title>.*)[\"'”]")
 _VERSION = re.compile(r"v?\d++(?:[.\-+]?\w++)*+")
@@ -178,7 +178,7 @@ def _kind(parts: Subject) -> ClaimKind:
     if _is_about_tests(parts):
         return ClaimKind.TEST
     head, _ = subject.split_head(parts.bare, LONGEST_SCOPE)
-    if not vocabulary.DOCUMENTS.isdisjoint(parts.leads) or _names_document(head):
+    if not vocabulary.DOCUMENTS.isdisjoint(parts.leads) or _is_document_name(head):
         return ClaimKind.DOC
     for name in parts.names:
         if name in _SCOPED:
@@ -267,7 +267,7 @@ def _is_document(objects: list[str]) -> bool:
 
 def _is_vague(parts: Subject) -> bool:
     """Whether no word of the subject says what it is about."""
-    if _says_done(parts.rest):
+    if _says_done(parts.rest) or not vocabulary.CHANGES_CODE.isdisjoint(parts.leads):
         return False
     untelling = vocabulary.STOP, vocabulary.GENERIC
     return not any(len(word) > 1 for word in parts.parts.difference(*untelling))
@@ -290,24 +290,39 @@ def _firmness(parts: Subject) -> Firmness:
 
 
 def _topics(parts: Subject, firmness: Firmness) -> frozenset[Topic]:
-    """Return what the subject's words speak of."""
+    """Return what the subject's words speak of.
+
+    Words that are said of programs too count where the verb can be about them.
+    """
     topics = {topic for topic, known in _WORDS if not known.isdisjoint(parts.parts)}
-    if _DOC_CAPITALS.search(parts.bare) or _names_document(parts.bare.partition(" ")[0]):
+    near = _near_verb(parts, firmness)
+    if names_document(parts) or not _DOCUMENT_WORDS[firmness].isdisjoint(near):
         topics.add(Topic.DOCUMENTS)
-    if not _DOCUMENT_WORDS[firmness].isdisjoint(_near_verb(parts, firmness)):
-        topics.add(Topic.DOCUMENTS)
-    if _AUTOMATIC.search(parts.text):
+    if not vocabulary.COMMENT_OBJECTS.isdisjoint(near):
+        topics.add(Topic.COMMENTS)
+    if _AUTOMATIC.match(parts.text):
         topics.add(Topic.LINT)
-    if not vocabulary.LAYOUT_HINTS.isdisjoint(parts.parts) and not names_code(parts):
+    if not vocabulary.LAYOUT_HINTS.isdisjoint(near) and not names_code(parts):
         topics.add(Topic.LAYOUT)
     return frozenset(topics)
 
 
 def _near_verb(parts: Subject, firmness: Firmness) -> Iterable[str]:
-    """The words that an open verb may be about: all; and a firm one: the next few."""
-    if firmness is Firmness.OPEN:
-        return parts.parts
-    return parts.rest[: _NEAR_WORDS + 2]
+    """The words that a verb may be about: all, the next few, or none of those above."""
+    match firmness:
+        case Firmness.OPEN:
+            return parts.parts
+        case Firmness.FIRM:
+            return parts.rest[: _NEAR_WORDS + 2]
+        case Firmness.BEHAVIOUR:
+            return ()
+
+
+def names_document(parts: Subject) -> bool:
+    """Whether the subject names a document that is a file, as in `Update CHANGES`."""
+    if not vocabulary.DOCUMENT_FILES.isdisjoint(parts.parts) or _DOC_CAPITALS.search(parts.bare):
+        return True
+    return _is_document_name(parts.bare.partition(" ")[0])
 
 
 def names_code(parts: Subject) -> bool:
@@ -326,7 +341,7 @@ _WORDS = (
 )
 
 
-def _names_document(scope: str) -> bool:
+def _is_document_name(scope: str) -> bool:
     """Whether a word names a document, as in `README.md: add a badge`."""
     lowered = scope.lower()
     is_document = _DOC_SUFFIX.fullmatch(lowered) or lowered.startswith(("docs/", "doc/"))

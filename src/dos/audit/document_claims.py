@@ -2,7 +2,7 @@
 
 import re
 
-from dos.audit import finding, terms, vocabulary
+from dos.audit import claim_kinds, finding, terms, vocabulary
 from dos.audit.claim_kinds import SubjectClaim
 from dos.audit.diff import Diff
 from dos.audit.finding import Backing
@@ -38,7 +38,7 @@ def _is_read_by_people(claim: SubjectClaim, changes: Diff) -> bool:
     """
     if not vocabulary.TYPOS.isdisjoint(claim.subject.parts):
         return True
-    if not vocabulary.DOCUMENT_FILES.isdisjoint(claim.subject.parts):
+    if claim_kinds.names_document(claim.subject):
         return changes.mentions(terms.terms(claim.subject), changes.files)
     for change in changes.files:
         if _DOC_FOLDER.search(change.path) or changes.is_cosmetic(change):

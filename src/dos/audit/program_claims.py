@@ -8,6 +8,7 @@ from dos.audit.claim_kinds import Firmness, SubjectClaim, Topic
 from dos.audit.diff import Diff
 from dos.audit.finding import Backing, Finding
 from dos.git.changes import FileChange
+from dos.verify import file_kinds
 from dos.verify.file_kinds import Kind
 from dos.verify.mentions import is_ship_shaped
 from dos.verify.stubs import only_stubs
@@ -18,6 +19,7 @@ _HELPS_TESTS = re.compile(
     r"|\.(?:json|ya?ml|toml|txt|xml|csv|sh|mk)$|makefile",
     re.IGNORECASE,
 )
+_NAMED_TEST = re.compile(r"(?:Tests?|Spec|IT)\.\w+$")
 _MOST_FILES = 8  # that are looked at for code that is not written yet
 _SHORTEST_STEM = 3  # letters of a file's name that a subject can be about
 _FEW_WORDS = 2  # below so many telling words an open subject says too little to be refuted
@@ -106,10 +108,14 @@ def _is_about_something_else(claim: SubjectClaim, changes: Diff) -> bool:
     """Whether none of the telling words of a subject is where something changed."""
     if claim.speaks_of(Topic.LAYOUT, Topic.LINT, Topic.CI) or not _is_english(claim):
         return False
+    if not vocabulary.TYPOS.isdisjoint(claim.subject.parts):
+        return False
+    wanted = terms.telling(terms.terms(claim.subject))
+    if wanted:
+        return not changes.mentions(wanted, changes.files)
     if claim.speaks_of(Topic.DOCUMENTS) and not changes.of_kind(Kind.DOCS):
         return not document_claims.may_speak_of_code(claim, changes)
-    wanted = terms.telling(terms.terms(claim.subject))
-    return bool(wanted) and not changes.mentions(wanted, changes.files)
+    return False
 
 
 def _weigh_tests_alone(claim: SubjectClaim, changes: Diff) -> Backing:
@@ -119,10 +125,17 @@ def _weigh_tests_alone(claim: SubjectClaim, changes: Diff) -> Backing:
     """
     if claim.speaks_of(Topic.TESTS, Topic.LAYOUT, Topic.LINT, Topic.CI):
         return finding.backed(changes.files)
-    helps = all(_HELPS_TESTS.search(change.path) for change in changes.effective(Kind.TEST))
+    helps = all(_helps_tests(change.path) for change in changes.effective(Kind.TEST))
     if claim.firmness is Firmness.OPEN or helps:
         return finding.unclear(changes.files)
     return finding.refuted(f"says {finding.said(claim)}; {finding.actual_change(changes)}")
+
+
+def _helps_tests(path: str) -> bool:
+    """Whether a file among tests has no cases of its own, by its name."""
+    if file_kinds.is_named_test(path) or _NAMED_TEST.search(path):
+        return False
+    return _HELPS_TESTS.search(path) is not None
 
 
 def _weigh_documents_alone(

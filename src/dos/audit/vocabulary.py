@@ -65,6 +65,8 @@ LOOSE = words(
     "update updated updates done move moved moves rename renamed renames "
     "downgrade upgrade upgrades upgraded use uses improve improves improved change changes changed"
 )
+# Verbs that claim a change of code, however little is said about which.
+CHANGES_CODE = words("reduce reduces simplify simplifies rework rewrite replace replaces switch")
 # The last word of a short subject that claims something without a verb: `Login done`.
 DONE = words("done implemented finished completed complete shipped added fixed")
 # With one of these the subject describes, asks or denies instead of claiming.
@@ -111,15 +113,15 @@ DOCUMENT_FILES = words(
     "readme changelog changelogs contributing codeowners badge badges wiki faq roadmap authors"
 )
 # With one of these a change of documents or comments is what is spoken of.
-ABOUT_DOCUMENTS = DOCUMENTS - {"comment", "comments"} | words(
-    "rdoc javadoc godoc rustdoc sphinx mkdocs contributing codeowners licensing copyright grammar "
+ABOUT_DOCUMENTS = DOCUMENTS - words("comment comments docstring docstrings") | words(
+    "rdoc sphinx mkdocs contributing codeowners licensing copyright grammar "
     "grammatical spelling misspelling misspelled misspellings punctuation phrasing manpage "
     "manpages faq badge badges markup markdown rst screenshot screenshots glossary wiki quickstart "
     "howto acknowledgements roadmap whatsnew"
 )
 # The same, said of programs too: they count beside an open verb, or as what it is about.
 DOCUMENT_OBJECTS = words(
-    "comment comments document documents documented documenting authors contributors maintainers "
+    "document documents documented documenting authors contributors maintainers "
     "license licence licenses description descriptions instructions instruction guide guides "
     "guidelines tutorial tutorials manual paragraph paragraphs sentence sentences heading headings "
     "explain explains explained explaining explanation describe describes described mention "
@@ -127,6 +129,7 @@ DOCUMENT_OBJECTS = words(
     "credit credits acknowledge sponsor sponsors conduct proposal footnote news caveat caveats "
     "example examples adr tip tips spell"
 )
+COMMENT_OBJECTS = words("comment comments")
 # The same, only beside an open verb.
 DOCUMENT_PARTS = words("page pages")
 # Words of documents and of programs: with one of them a document may be what is spoken of.
@@ -154,8 +157,8 @@ ABOUT_LINT = words(
 )
 # With one of these a change of comments alone is what is spoken of.
 ABOUT_COMMENTS = words(
-    "todo todos fixme noqa nolint pragma annotation annotations deprecated deprecate header "
-    "headers note notes year years commented author since"
+    "docstring docstrings javadoc godoc rustdoc todo todos fixme noqa nolint pragma annotation "
+    "annotations deprecated deprecate header headers note notes year years commented author since"
 )
 # With one of these a binary file is what is spoken of.
 ABOUT_DATA = words(
