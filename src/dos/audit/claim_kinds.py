@@ -294,7 +294,9 @@ def _topics(parts: Subject, firmness: Firmness) -> frozenset[Topic]:
 
     Words that are said of programs too count where the verb can be about them.
     """
-    topics = {topic for topic, known in _WORDS if not known.isdisjoint(parts.parts)}
+    topics = {topic for topic, known in _WORDS if not known.isdisjoint(parts.words)}
+    if _speaks_of_tests(parts, firmness):
+        topics.add(Topic.TESTS)
     near = _near_verb(parts, firmness)
     if names_document(parts) or not _DOCUMENT_WORDS[firmness].isdisjoint(near):
         topics.add(Topic.DOCUMENTS)
@@ -302,16 +304,26 @@ def _topics(parts: Subject, firmness: Firmness) -> frozenset[Topic]:
         topics.add(Topic.COMMENTS)
     if _AUTOMATIC.match(parts.text):
         topics.add(Topic.LINT)
-    if not vocabulary.LAYOUT_HINTS.isdisjoint(near) and not names_code(parts):
+    is_about_layout = not vocabulary.LAYOUT_HINTS.isdisjoint(parts.rest[: _NEAR_WORDS + 1])
+    if is_about_layout and firmness is not Firmness.BEHAVIOUR and not names_code(parts):
         topics.add(Topic.LAYOUT)
     return frozenset(topics)
+
+
+def _speaks_of_tests(parts: Subject, firmness: Firmness) -> bool:
+    """Whether a word, or a part of a name such as `LoginTest`, is one of tests."""
+    if not vocabulary.ABOUT_TESTS.isdisjoint(parts.parts):
+        return True
+    if firmness is Firmness.OPEN:
+        return not vocabulary.TEST_HINTS.isdisjoint(parts.words)
+    return not vocabulary.TEST_HINTS.isdisjoint(parts.leads)
 
 
 def _near_verb(parts: Subject, firmness: Firmness) -> Iterable[str]:
     """The words that a verb may be about: all, the next few, or none of those above."""
     match firmness:
         case Firmness.OPEN:
-            return parts.parts
+            return parts.words
         case Firmness.FIRM:
             return parts.rest[: _NEAR_WORDS + 2]
         case Firmness.BEHAVIOUR:
@@ -320,7 +332,7 @@ def _near_verb(parts: Subject, firmness: Firmness) -> Iterable[str]:
 
 def names_document(parts: Subject) -> bool:
     """Whether the subject names a document that is a file, as in `Update CHANGES`."""
-    if not vocabulary.DOCUMENT_FILES.isdisjoint(parts.parts) or _DOC_CAPITALS.search(parts.bare):
+    if not vocabulary.DOCUMENT_FILES.isdisjoint(parts.words) or _DOC_CAPITALS.search(parts.bare):
         return True
     return _is_document_name(parts.bare.partition(" ")[0])
 
@@ -331,7 +343,6 @@ def names_code(parts: Subject) -> bool:
 
 
 _WORDS = (
-    (Topic.TESTS, vocabulary.ABOUT_TESTS),
     (Topic.DOCUMENTS, vocabulary.ABOUT_DOCUMENTS),
     (Topic.LAYOUT, vocabulary.ABOUT_LAYOUT),
     (Topic.DATA, vocabulary.ABOUT_DATA),

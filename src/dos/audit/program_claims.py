@@ -126,7 +126,7 @@ def _weigh_tests_alone(claim: SubjectClaim, changes: Diff) -> Backing:
     if claim.speaks_of(Topic.TESTS, Topic.LAYOUT, Topic.LINT, Topic.CI):
         return finding.backed(changes.files)
     helps = all(_helps_tests(change.path) for change in changes.effective(Kind.TEST))
-    if claim.firmness is Firmness.OPEN or helps:
+    if claim.firmness is Firmness.OPEN or helps or "refactor" in claim.leads:
         return finding.unclear(changes.files)
     return finding.refuted(f"says {finding.said(claim)}; {finding.actual_change(changes)}")
 

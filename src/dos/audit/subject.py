@@ -29,7 +29,8 @@ class Subject(Struct, frozen=True, kw_only=True):
     type_name: str
     scope: str
     rest: list[str]  # the words after the type
-    parts: frozenset[str]  # all words, with `camelCase` and `snake_case` taken apart
+    words: frozenset[str]  # all of them
+    parts: frozenset[str]  # the same, with names in camel case taken apart
 
     @property
     def names(self) -> tuple[str, str]:
@@ -60,6 +61,7 @@ def parse(subject: str) -> Subject:
         type_name=type_name,
         scope=scope,
         rest=told,
+        words=frozenset(words(bare)),
         parts=frozenset(words(split_humps(bare))),
     )
 

@@ -90,12 +90,15 @@ TESTS = words("test tests testing tested testcase testcases spec specs coverage"
 # Words of tests beside these: with one of them a change of tests alone is what is spoken of.
 ABOUT_TESTS = TESTS | words(
     "assert asserts assertion assertions flaky flake flakes flakiness fixture fixtures mock "
-    "mocks mocked mocking stub stubs pytest unittest jest mocha ava rspec junit tox nox "
-    "vitest cypress playwright parametrize parametrise parametrized xfail testsuite suite "
-    "snapshot snapshots golden harness regression regressions benchmark benchmarks bench "
-    "doctest doctests fuzz fuzzing fuzzer case cases timeout timeouts sleep helper helpers "
-    "conftest cover covers covered covering ensure ensures verify verifies exercise reproduce "
-    "reproduces repro demonstrate"
+    "mocks mocked mocking pytest unittest jest mocha ava rspec junit tox nox vitest cypress "
+    "playwright parametrize parametrise parametrized xfail testsuite suite snapshot snapshots "
+    "golden harness regression regressions benchmark benchmarks bench doctest doctests fuzz "
+    "fuzzing fuzzer conftest"
+)
+# The same, as the first word or beside an open verb: programs have them too.
+TEST_HINTS = words(
+    "case cases timeout timeouts sleep helper helpers cover covers covered covering ensure "
+    "ensures verify verifies exercise reproduce reproduces repro demonstrate stub stubs"
 )
 # Types, leads and objects that are said of documents alone.
 DOCUMENTS = words(
@@ -235,9 +238,15 @@ GENERIC = words(
 # Words in "-ly" that say more than how something is done.
 TELLING_ADVERBS = words("apply reply supply assembly family anomaly multiply imply")
 # Function words that other languages do not have: a subject with one of them is English.
-ENGLISH = frozenset(word for word in STOP if len(word) > 2) - words(
-    "was her per via due all two see his our"
-) | words("of to is it if by up speed keep check show load read write find wait turn give take")
+ENGLISH = (
+    frozenset(word for word in STOP if len(word) > 2)
+    - words("was her per via due all two see his our")
+    | CHANGES_CODE
+    | words(
+        "of to is it if by up speed keep check show load read write find wait turn give take modify "
+        "require requires adjust extract unify restore reset"
+    )
+)
 # Nouns so common in programs that to meet them in a file says little.
 COMMON_NOUNS = words(
     "option options value values name names named type types function functions method methods "
