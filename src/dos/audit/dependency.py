@@ -17,9 +17,7 @@ _RAISE = re.compile(
 )
 # These are said of any number; the others of versions alone.
 _LOOSE = words("update raise pin")
-_NO_NAMES = frozenset(
-    ("version", "versions", "release", "to", "it", "the", "minimum", "requirement")
-)
+_NO_NAMES = words("version versions release to it the minimum requirement requirements")
 _LONGEST_JOINED = 3  # digits of a version without its dots
 # A word of a line that is not only `version = …` or the like.
 _OWN_NAME = re.compile(r"(?!(?:version|versions|rev|ref|tag|specifier)\b)\b[A-Za-z][A-Za-z_\-]{2,}")
@@ -35,7 +33,7 @@ class DependencyRaise(Struct, frozen=True, kw_only=True):
     def is_version(self, line: str) -> bool:
         """Whether a line has the new version, whole or as a beginning, or as in `py38`."""
         found = re.search(rf"(?<![\d.]){re.escape(self.version)}(?!\d)", line)
-        joined = self.version.replace(".", "")
+        joined = re.escape(self.version.replace(".", ""))
         if found or len(joined) > _LONGEST_JOINED:
             return found is not None
         return re.search(rf"(?<!\d){joined}(?!\d)", line) is not None

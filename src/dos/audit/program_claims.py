@@ -220,11 +220,8 @@ def _is_english(claim: SubjectClaim) -> bool:
 
     A subject that ships a unit claims its work in any language.
     """
-    if claim.firmness is not Firmness.OPEN or not vocabulary.ENGLISH.isdisjoint(
-        claim.subject.parts
-    ):
-        return True
-    if not _OPEN_VERBS.isdisjoint(claim.leads):
+    has_verb = claim.firmness is not Firmness.OPEN or not _OPEN_VERBS.isdisjoint(claim.leads)
+    if has_verb or not vocabulary.ENGLISH.isdisjoint(claim.subject.parts):
         return True
     return is_ship_shaped(claim.subject.text)
 

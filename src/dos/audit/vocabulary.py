@@ -243,8 +243,8 @@ ENGLISH = (
     - words("was her per via due all two see his our")
     | CHANGES_CODE
     | words(
-        "of to is it if by up speed keep check show load read write find wait turn give take modify "
-        "require requires adjust extract unify restore reset"
+        "of to is it if by up speed keep check show load read write find wait turn give take "
+        "modify require requires adjust extract unify restore reset"
     )
 )
 # Nouns so common in programs that to meet them in a file says little.
