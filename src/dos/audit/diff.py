@@ -134,8 +134,6 @@ class Diff:
     def _find_cosmetic(self, change: FileChange) -> bool:
         if change.status == "T" or change.old_blob == change.new_blob:
             return False
-        if kind_of(change.path) in (Kind.DOCS, Kind.DATA):
-            return False
         texts = self.text(change)
         if texts is None:
             return False
