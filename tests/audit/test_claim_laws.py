@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from labelled_claims import HONEST, LIES
 
-from dos.audit import backing, claim_kinds
-from dos.audit.claim_kinds import ClaimKind
-from dos.audit.diff import Diff
-from dos.audit.finding import Backing, Finding
+from dos.audit.claims import backing, claim_kinds
+from dos.audit.claims.claim_kinds import ClaimKind
+from dos.audit.claims.diff import Diff
+from dos.audit.claims.finding import Backing, Finding
 from dos.git.changes import FileChange
 from dos.verify.stubs.only_stubs import TextChange
 

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from dos.audit import claim_kinds, subject, terms, unfinished
-from dos.audit.changed_lines import ChangedLines
-from dos.audit.claim_kinds import ClaimKind, Firmness, Topic, parse_claim
+from dos.audit.claims import claim_kinds, subject, terms, unfinished
+from dos.audit.claims.changed_lines import ChangedLines
+from dos.audit.claims.claim_kinds import ClaimKind, Firmness, Topic, parse_claim
 from dos.verify.stubs.only_stubs import TextChange
 
 CODE, TEST, DOC, NONE = ClaimKind

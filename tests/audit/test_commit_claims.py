@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.audit.claim_kinds import ClaimKind, parse_claim
+from dos.audit.claims.claim_kinds import ClaimKind, parse_claim
 from dos.verify import file_kinds
 from dos.verify.file_kinds import Kind, kind
 from dos.verify.mentions import is_ship_shaped

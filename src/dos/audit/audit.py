@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from dos.audit.claim_kinds import ClaimKind, SubjectClaim
-from dos.audit.finding import Backing, Finding
+from dos.audit.claims.claim_kinds import ClaimKind, SubjectClaim
+from dos.audit.claims.finding import Backing, Finding
 from dos.audit.weakening import Weakening
 from dos.git.changes import FileChange
 from dos.text import join_some, replace_undecodable

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from dos.audit import backing, claim_kinds, weakening
+from dos.audit import weakening
 from dos.audit.audit import Evidence, Limit
-from dos.audit.claim_kinds import SubjectClaim
-from dos.audit.diff import Diff
-from dos.audit.finding import Backing, Finding
+from dos.audit.claims import backing, claim_kinds
+from dos.audit.claims.claim_kinds import SubjectClaim
+from dos.audit.claims.diff import Diff
+from dos.audit.claims.finding import Backing, Finding
 from dos.audit.io import settings_changes
 from dos.audit.io.settings_changes import ChangeReader
 from dos.audit.weakening import TestChange, Weakening

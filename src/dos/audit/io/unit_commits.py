@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 from msgspec import Struct, structs
 
-from dos.audit import claim_kinds
+from dos.audit.claims import claim_kinds
 from dos.audit.io.gather import Auditor
 from dos.audit.weakening import Weakening
 from dos.git import changes

@@ -11,9 +11,9 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from dos.audit import dependency, subject, vocabulary
-from dos.audit.dependency import DependencyRaise
-from dos.audit.subject import LONGEST_HEAD, LONGEST_SCOPE, Subject
+from dos.audit.claims import dependency, subject, vocabulary
+from dos.audit.claims.dependency import DependencyRaise
+from dos.audit.claims.subject import LONGEST_HEAD, LONGEST_SCOPE, Subject
 from dos.verify.file_kinds import words
 from dos.verify.mentions import is_ship_shaped
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from dos.audit import vocabulary
-from dos.audit.subject import Subject, split_humps, words
+from dos.audit.claims import vocabulary
+from dos.audit.claims.subject import Subject, split_humps, words
 
 _REFERENCE = re.compile(r"\(?#\d+\)?|https?://\S++|\([^()]{0,60} via [^()]{0,40}\)")
 # Names as programs write them: `fetch`, max_width, readFile, TxnLog, read(), --flag, a.b().

@@ -5,9 +5,9 @@ from enum import Enum
 
 from msgspec import Struct
 
-from dos.audit import vocabulary
-from dos.audit.claim_kinds import SubjectClaim
-from dos.audit.diff import Diff
+from dos.audit.claims import vocabulary
+from dos.audit.claims.claim_kinds import SubjectClaim
+from dos.audit.claims.diff import Diff
 from dos.git.changes import FileChange
 from dos.text import join_some
 

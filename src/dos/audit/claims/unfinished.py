@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from dos.audit.changed_lines import ChangedLines
+from dos.audit.claims.changed_lines import ChangedLines
 from dos.verify.content import significant_lines
 from dos.verify.stubs import only_stubs
 from dos.verify.stubs.only_stubs import TextChange

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from dos.audit import terms
-from dos.audit.changed_lines import ChangedLines
-from dos.audit.terms import Term
+from dos.audit.claims import terms
+from dos.audit.claims.changed_lines import ChangedLines
+from dos.audit.claims.terms import Term
 from dos.git.changes import FileChange
 from dos.verify import content, file_kinds
 from dos.verify.file_kinds import Kind

@@ -4,7 +4,7 @@ import re
 
 from msgspec import Struct
 
-from dos.audit.subject import Subject
+from dos.audit.claims.subject import Subject
 from dos.verify.file_kinds import words
 
 _RAISE = re.compile(

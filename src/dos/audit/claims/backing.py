@@ -7,11 +7,11 @@ to do with its words. What is neither backed nor refuted stays open: that is no 
 import re
 from collections.abc import Collection, Sequence
 
-from dos.audit import diff, document_claims, finding, program_claims, unfinished
-from dos.audit.claim_kinds import ClaimKind, Firmness, SubjectClaim, Topic
-from dos.audit.dependency import DependencyRaise
-from dos.audit.diff import Diff
-from dos.audit.finding import Backing, Finding
+from dos.audit.claims import diff, document_claims, finding, program_claims, unfinished
+from dos.audit.claims.claim_kinds import ClaimKind, Firmness, SubjectClaim, Topic
+from dos.audit.claims.dependency import DependencyRaise
+from dos.audit.claims.diff import Diff
+from dos.audit.claims.finding import Backing, Finding
 from dos.git.changes import FileChange
 from dos.verify.file_kinds import Kind, words
 

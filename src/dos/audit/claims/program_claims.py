@@ -3,10 +3,18 @@
 import re
 from collections.abc import Sequence
 
-from dos.audit import claim_kinds, diff, document_claims, finding, terms, unfinished, vocabulary
-from dos.audit.claim_kinds import Firmness, SubjectClaim, Topic
-from dos.audit.diff import Diff
-from dos.audit.finding import Backing, Finding
+from dos.audit.claims import (
+    claim_kinds,
+    diff,
+    document_claims,
+    finding,
+    terms,
+    unfinished,
+    vocabulary,
+)
+from dos.audit.claims.claim_kinds import Firmness, SubjectClaim, Topic
+from dos.audit.claims.diff import Diff
+from dos.audit.claims.finding import Backing, Finding
 from dos.git.changes import FileChange
 from dos.verify import file_kinds
 from dos.verify.file_kinds import Kind

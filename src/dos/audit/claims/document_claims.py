@@ -2,10 +2,10 @@
 
 import re
 
-from dos.audit import claim_kinds, finding, terms, vocabulary
-from dos.audit.claim_kinds import SubjectClaim
-from dos.audit.diff import Diff
-from dos.audit.finding import Backing
+from dos.audit.claims import claim_kinds, finding, terms, vocabulary
+from dos.audit.claims.claim_kinds import SubjectClaim
+from dos.audit.claims.diff import Diff
+from dos.audit.claims.finding import Backing
 from dos.verify.file_kinds import Kind
 
 # below so many telling words an open subject says too little to be refuted
