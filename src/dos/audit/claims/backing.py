@@ -7,7 +7,7 @@ to do with its words. What is neither backed nor refuted stays open: that is no 
 import re
 from collections.abc import Collection, Sequence
 
-from dos.audit.claims import diff, document_claims, finding, program_claims, unfinished
+from dos.audit.claims import diff, document_claims, finding, program_claims, unfinished, vocabulary
 from dos.audit.claims.claim_kinds import ClaimKind, Firmness, SubjectClaim, Topic
 from dos.audit.claims.dependency import DependencyRaise
 from dos.audit.claims.diff import Diff
@@ -112,7 +112,7 @@ def _weigh_tests(claim: SubjectClaim, changes: Diff) -> Backing:
     if program and not claim.needs_tests:
         return finding.backed(program)
     settings = changes.of_kind(Kind.CONFIG, Kind.CI)
-    if settings and (claim.firmness is Firmness.OPEN or _may_be_written(claim)):
+    if settings and _may_be_settings(claim):
         return finding.backed(settings)
     for change in program:
         if changes.text(change) is None or any(map(_MENTIONS_TEST.search, changes.added(change))):
@@ -126,6 +126,13 @@ def _weigh_tests(claim: SubjectClaim, changes: Diff) -> Backing:
     return finding.refuted(
         f"says tests; no test file was changed, {finding.actual_change(changes)}"
     )
+
+
+def _may_be_settings(claim: SubjectClaim) -> bool:
+    """Whether settings of tests can be meant: `test: use tox`, `Run the tests on Travis`."""
+    if claim.firmness is Firmness.OPEN or _may_be_written(claim):
+        return True
+    return claim.subject.type_name in vocabulary.TESTS or claim.speaks_of(Topic.CI)
 
 
 def _may_be_written(claim: SubjectClaim) -> bool:

@@ -130,7 +130,8 @@ DOCUMENT_OBJECTS = words(
     "explain explains explained explaining explanation describe describes described mention "
     "mentions mentioned say says translate translation translations diagram website homepage "
     "credit credits acknowledge sponsor sponsors conduct proposal footnote news caveat caveats "
-    "example examples adr tip tips spell"
+    "example examples adr tip tips spell backtick backticks bullet bullets numbering "
+    "capitalization capitalisation capitalize phrase phrases apostrophe"
 )
 COMMENT_OBJECTS = words("comment comments")
 # The same, only beside an open verb.
@@ -139,14 +140,15 @@ DOCUMENT_PARTS = words("page pages")
 DOCUMENT_HINTS = words(
     "link links url urls section sections title titles template templates note notes usage "
     "installation toc anchor related snippet snippets sample samples introduction intro policy "
-    "funding"
+    "funding info information outdated"
 )
 # A typo can be anywhere.
 TYPOS = words("typo typos spelling misspelling misspelled misspellings spell")
 # With one of these a change of comments or layout is what is spoken of.
 ABOUT_LAYOUT = words(
     "formatting formatted reformat reformatted fmt indentation indent indents whitespace "
-    "whitespaces newline newlines alignment cosmetic cosmetics trailing beautify layout"
+    "whitespaces newline newlines alignment cosmetic cosmetics trailing beautify layout prettify "
+    "reindent dedent unindent codestyle crlf eol endings"
 )
 # The same, unless a part of a program is named as well: `Add a format function`.
 LAYOUT_HINTS = words(
