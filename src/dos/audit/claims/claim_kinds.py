@@ -304,7 +304,8 @@ def _topics(parts: Subject, firmness: Firmness) -> frozenset[Topic]:
         topics.add(Topic.COMMENTS)
     if _AUTOMATIC.match(parts.text):
         topics.add(Topic.LINT)
-    is_about_layout = not vocabulary.LAYOUT_HINTS.isdisjoint(parts.rest[: _NEAR_WORDS + 1])
+    ends = [*parts.rest[: _NEAR_WORDS + 1], *parts.rest[-1:]]
+    is_about_layout = not vocabulary.LAYOUT_HINTS.isdisjoint(ends)
     if is_about_layout and firmness is not Firmness.BEHAVIOUR and not names_code(parts):
         topics.add(Topic.LAYOUT)
     return frozenset(topics)
