@@ -185,7 +185,7 @@ def test_the_keys_of_a_verdict(audit, table):
 def test_what_was_weakened_is_named(audit):
     [found] = audit(row("tidy", {"tests/test_x.py": None}), "--json").json
     assert found["weakened"] == [
-        {"path": "tests/test_x.py", "what": "test file deleted", "detail": "test_act"}
+        {"path": "tests/test_x.py", "what": "test file deleted", "detail": "test_act (line 5)"}
     ]
     assert "tests/test_x.py" in found["reason"]
 

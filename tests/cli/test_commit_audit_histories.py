@@ -170,9 +170,13 @@ def test_a_commit_whose_parent_is_cut_off_is_not_judged(repository, tmp_path, mo
     assert "shallow" in ranged.err
 
 
-def test_tests_go_with_the_code_that_a_commit_says_it_removes(repository):
-    commit(repository, "remove b", {"src/b.py": None, "tests/test_b.py": None})
+@pytest.mark.parametrize("subject", ["remove b", "use the library in place of b"])
+def test_tests_go_with_the_code_that_a_commit_removes(repository, subject):
+    commit(repository, subject, {"src/b.py": None, "tests/test_b.py": None})
     assert verdicts() == ["OK"]
+
+
+def test_a_case_goes_with_its_function(repository):
     less = {
         "src/a.py": "def act(value):\n    return value\n",
         "tests/test_a.py": TEST.partition("\n\n\ndef test_other")[0] + "\n",
@@ -184,7 +188,6 @@ def test_tests_go_with_the_code_that_a_commit_says_it_removes(repository):
 @pytest.mark.parametrize(
     ("subject", "files"),
     [
-        ("fix: race", {"src/b.py": None, "tests/test_b.py": None}),
         ("remove b", {"tests/test_b.py": None}),
         ("remove b", {"src/b.py": None, "tests/test_a.py": None}),
         ("remove b", {"src/b.py": None, "tests/test_a.py": TEST.replace("a.act(1) == 1", "True")}),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from dos.audit import weakening
+from dos.audit import removal, weakening
 from dos.audit.audit import Evidence, Limit
 from dos.audit.claims import backing, claim_kinds
 from dos.audit.claims.claim_kinds import SubjectClaim
@@ -12,6 +12,7 @@ from dos.audit.claims.diff import Diff
 from dos.audit.claims.finding import Backing, Finding
 from dos.audit.io import settings_changes
 from dos.audit.io.settings_changes import ChangeReader
+from dos.audit.removal import CodeChange
 from dos.audit.weakening import TestChange, Weakening
 from dos.git import commits
 from dos.git.changes import CommitFacts, FileChange
@@ -25,7 +26,6 @@ _SUBMODULE = "160000"
 _KEPT_BYTES = 16_000_000
 _KEPT_BLOBS = 2_000
 _AHEAD = 64  # commits whose files are read together
-_SHORTEST_NAME = 3  # characters of a definition whose removal can excuse a lost test
 _REVERTED = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
 
 
@@ -62,7 +62,7 @@ class Auditor:
     def weakened(self, facts: CommitFacts) -> list[Weakening]:
         """Return how a commit weakens tests, without the rest of its evidence."""
         claim = claim_kinds.parse_claim(facts.subject)
-        return _CommitFiles(self._git, self._objects, self._blobs, facts, claim).all_weakened()
+        return _CommitFiles(self._git, self._objects, self._blobs, facts, claim).weakened()
 
     def gather(self, facts: CommitFacts) -> Evidence:
         """Return the evidence of one commit."""
@@ -78,7 +78,7 @@ class Auditor:
                 limits=(Limit.SHALLOW,),
             )
         files = _CommitFiles(self._git, self._objects, self._blobs, facts, claim)
-        weakened = tuple(files.all_weakened())
+        weakened = tuple(files.weakened())
         found = files.backing()
         limits: tuple[Limit, ...] = ()
         if files.is_unread:
@@ -154,15 +154,15 @@ class _CommitFiles:
         """Return what the files say of the subject's claim; only those that decide are read."""
         return backing.weigh(self._claim, self._diff, self._reverted_paths())
 
-    def all_weakened(self) -> list[Weakening]:
+    def weakened(self) -> list[Weakening]:
         """Return how the commit weakens tests, their runners' settings or their expected output."""
-        found = self.weakened()
+        found = self._weakened_tests()
         reader = ChangeReader(
             texts=self._texts, is_readable=self._is_own, is_cosmetic=self._diff.is_cosmetic
         )
         found += settings_changes.weakened_settings(self._objects, self._facts, reader)
         found += settings_changes.rewritten_output(self._facts, reader)
-        if found and self._claim.says_removed and self._is_exact_revert():
+        if found and self._is_exact_revert():
             return []
         return found
 
@@ -170,7 +170,7 @@ class _CommitFiles:
         """Whether a change can be read, and is of this commit itself and not of a merged one."""
         return not self._came_by_merge(change) and self._is_readable(change)
 
-    def weakened(self) -> list[Weakening]:
+    def _weakened_tests(self) -> list[Weakening]:
         """Return how the commit weakens tests; removals that the commit explains are excused."""
         watched = [change for change in self._facts.files if weakening.is_watched(change.path)]
         if all(map(_cannot_weaken, watched)):
@@ -180,12 +180,7 @@ class _CommitFiles:
             if not self._came_by_merge(change) and self._is_readable(change):
                 old, new = self._texts(change)
                 changes.append(TestChange(path=change.path, old=old, new=new))
-        found = weakening.find(changes)
-        if not found or not self._claim.says_removed:
-            return found
-        if self._is_exact_revert():
-            return []
-        return weakening.find(changes, self._removed_names())
+        return weakening.find(changes, self._removed_names)
 
     def _read(self, change: FileChange) -> TextChange | None:
         """Return a file before and after; None for what is no text, or not in this clone."""
@@ -245,31 +240,13 @@ class _CommitFiles:
         return has_code
 
     def _removed_names(self) -> frozenset[str]:
-        """Return the definitions that the code lost, and the names of its deleted files.
-
-        As many new definitions are a renaming, and a file whose definitions are elsewhere was
-        moved: neither was removed.
-        """
-        old: set[str] = set()
-        new: set[str] = set()
-        deleted: dict[str, frozenset[str]] = {}
+        """Return the names of code that the commit removes."""
+        changes: list[CodeChange] = []
         for change in self._facts.files:
-            if not _is_code(change.path) or not self._is_readable(change):
-                continue
-            old_text, new_text = self._texts(change)
-            before = weakening.definitions(old_text or "")
-            old |= before
-            new |= weakening.definitions(new_text or "")
-            if change.status == "D":
-                stem = change.path.rpartition("/")[2].partition(".")[0]
-                deleted[stem] = before
-        removed: set[str] = set()
-        if len(old - new) > len(new - old):
-            removed = old - new
-        for stem, before in deleted.items():
-            if not before or before - new:
-                removed.add(stem)
-        return frozenset(filter(_is_telling, removed))
+            if _is_code(change.path) and self._is_readable(change):
+                old, new = self._texts(change)
+                changes.append(CodeChange(change.path, old, new))
+        return removal.removed_names(changes, self._facts.subject)
 
     def _is_readable(self, change: FileChange) -> bool:
         """Whether both sides of a change can be read."""
@@ -308,14 +285,9 @@ def _cannot_weaken(change: FileChange) -> bool:
     return change.status == "A" and not weakening.selects_tests(change.path)
 
 
-def _is_telling(name: str) -> bool:
-    """Whether a name is long enough to be found in a test by more than chance."""
-    return len(name) >= _SHORTEST_NAME
-
-
 def _is_code(path: str) -> bool:
     """Whether a path is source code that is not a test."""
-    return file_kinds.is_source(path) and not file_kinds.is_test(path)
+    return file_kinds.is_source(path) and not file_kinds.is_run_as_test(path)
 
 
 def _blob_names(change: FileChange) -> tuple[str, str]:

@@ -1,0 +1,1 @@
+"""Reads test files: their statements, cases, checks and tables."""
