@@ -103,7 +103,7 @@ BLOCK_COMMENTS = Family(
             "int a;\n",
             "/*\nint login(void) { return 1; }\n*/\nint a;\n",
         ),
-        edit("C, amid a line", "src/a.c", "return a + b;\n", "return a /* login(b) */ + b;\n"),
+        edit("C, amid a line", "src/a.c", "int c = a + b;\n", "int c = a /* login(b) */ + b;\n"),
         edit("JSDoc", "src/a.js", "f();\n", "/**\n * @param {string} login\n */\nf();\n"),
         edit(
             "Rust, nested", "src/a.rs", "fn a() {}\n", "/* a /* fn login() {} */ b */\nfn a() {}\n"
