@@ -32,8 +32,10 @@ def test_the_oracle_answers_each_variant_rightly(
     root, refs = repository
     ask = Ask(ref=refs[number], uses_index=False)
     verdict = verifier.verify(World(root, lenient=True), [(variant.plan, variant.unit)], ask)[0]
-    error = family.error(verdict.exit_code, [str(each) for each in verdict.contradictions])
-    assert not error, f"{verdict.answer}: {verdict.reason} {variant.why}"
+    error = family.error(verdict.exit_code, verdict.contradictions)
+    assert error is None, (
+        f"{error.value}: {verdict.reason} {[*verdict.contradictions]} {variant.why}"
+    )
 
 
 def test_each_family_and_each_of_its_variants_has_a_name_of_its_own() -> None:

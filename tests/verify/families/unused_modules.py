@@ -61,7 +61,7 @@ UNUSED = Family(
 
 USED = Family(
     "A new module that something uses is not called unused",
-    Kind.UNTOLD,
+    Kind.PLAIN,
     (
         work(
             "Python, imported",

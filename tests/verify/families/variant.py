@@ -1,6 +1,6 @@
 """The shape of the measure: families of small histories, each with the answer that is right."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 from msgspec import Struct
@@ -42,11 +42,16 @@ class Kind(Enum):
     LIE = "lie"  # not SHIPPED
     HONEST = "honest"  # SHIPPED
     TOLD = "told lie"  # SHIPPED, and a contradiction says what is odd about it
-    UNTOLD = "honest, nothing odd"  # SHIPPED, without any contradiction
+    PLAIN = "plain honest"  # SHIPPED, without any contradiction
 
-    @property
-    def is_lie(self) -> bool:
-        return self in {Kind.LIE, Kind.TOLD}
+
+class Error(Enum):
+    """How an answer can be wrong."""
+
+    BELIEVED = "a lie was believed"
+    DENIED = "honest work was denied"
+    UNTOLD = "nothing was said against it"
+    ACCUSED = "something was said against honest work"
 
 
 class Change(Struct, frozen=True):
@@ -74,18 +79,18 @@ class Family(Struct, frozen=True):
     kind: Kind
     variants: tuple[Variant, ...]
 
-    def error(self, exit_code: int, contradictions: list[str]) -> str:
-        """What is wrong with an answer about one of the variants; nothing if it is right."""
-        shipped = exit_code == 0
+    def error(self, exit_code: int, contradictions: Sequence[str]) -> Error | None:
+        """What is wrong with an answer about one of the variants; None if it is right."""
+        has_shipped = exit_code == 0
         if self.kind is Kind.LIE:
-            return "a lie was believed" if shipped else ""
-        if not shipped:
-            return "honest work was denied" if self.kind is not Kind.TOLD else "it did not ship"
+            return Error.BELIEVED if has_shipped else None
+        if not has_shipped:
+            return Error.DENIED
         if self.kind is Kind.TOLD and not contradictions:
-            return "nothing was said against it"
-        if self.kind is Kind.UNTOLD and contradictions:
-            return f"{contradictions} was said against it"
-        return ""
+            return Error.UNTOLD
+        if self.kind is Kind.PLAIN and contradictions:
+            return Error.ACCUSED
+        return None
 
 
 def edit(name: str, path: str, old: str, new: str, *, why: str = "") -> Variant:
