@@ -178,7 +178,7 @@ STRINGS = Family(
             'class A { string a = @"c:\\//b"; }\n',
         ),
         edit("an integer division of Python", "src/a.py", "a = b // c\n", "a = b // d\n"),
-        edit("a hash in a character of Haskell", "src/A.hs", 'a = "--x"\n', 'a = "--y"\n'),
+        edit("two dashes in Haskell", "src/A.hs", 'a = "--x"\n', 'a = "--y"\n'),
         edit(
             "a link to a part of a page",
             "web/a.html",
