@@ -10,6 +10,7 @@ from repository import Repository
 from dos.git import message_index
 from dos.verify import mentions
 from dos.verify.message import Message
+from dos.verify.names.direct import ANY_FOLDER, DirectName
 from dos.verify.names.forms import Form
 from dos.verify.naming import Rung, UnitName
 from dos.verify.policy import Stamp
@@ -311,6 +312,21 @@ UNITS = [
     ("ÜBER", "ÜBER1"),
     ("AUTH", "login"), ("TA\u017fK", "TA\u017fK-1"), ("AX", "AX3'-1"),
 ]  # fmt: skip
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(
+    st.sampled_from(UNITS),
+    st.sampled_from(["{id}: x", "{id}:", "{id} : x", "{plan}: {id} x", "{id}/x: y", "{id}.1: x"]),
+    st.sampled_from([str, str.lower, str.upper]),
+)
+def test_a_name_that_begins_a_subject_is_the_same_behind_a_folder(unit, form, case):
+    plan, phase = unit
+    name = DirectName(plan, UnitName(plan, phase).spellings, ANY_FOLDER)
+    text = form.format(plan=case(plan), id=case(phase))
+    found = name.find(text)
+    in_folder = name.find(f"src/{text}")
+    assert "/" in plan or in_folder == (found and (found[0] + 4, found[1] + 4))
 
 
 @settings(max_examples=EXAMPLES, deadline=None)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from dos.lazy_pattern import LazyPattern
 from dos.text import ascii_lower
 from dos.verify.message import LONGEST_SUBJECT, Message, is_bookkeeping, trailers, words
 from dos.verify.naming import Rung, UnitName
@@ -18,7 +19,7 @@ from dos.verify.policy import Stamp
 
 SubjectAndUnits = tuple[str, str]  # a commit's subject, and the units that its trailers name
 
-_RELEASE = re.compile(r"(?ai:v)\d+(?:\.\d+)+:")
+_RELEASE = LazyPattern(r"(?ai:v)\d+(?:\.\d+)+:")
 _ID = r"[A-Za-z][A-Za-z_'\-]*\d[\w.'\-]*"
 _ID_IN_CAPITALS = r"[A-Z][A-Z_\-]*\d[\w.'\-]*"  # in prose only capitals tell an id from a word
 _KEY = r"(?!(?:UTF|SHA|ISO|RFC|CVE|HTTP|GPT|MD|GH)-)[A-Z][A-Z0-9_]{1,30}-\d{1,9}"
@@ -27,34 +28,36 @@ _FOLDER = r"(?:[\w.\-]+/)?"
 _WORD = r"[\w.'\-]+"
 _END = r"(?![\w.\-]*\w)"
 _AT_BEGINNING = (
-    re.compile(rf"{_FOLDER}{_ID}:(?:\s|$)"),
-    re.compile(rf"{_FOLDER}(?:{_WORD}[ \t]+){{0,4}}{_WORD}:?[ \t]+(?i:{_ORDINAL}){_END}"),
-    re.compile(rf"{_FOLDER}(?:\w+\()?(?P<series>[A-Za-z]+)\)?:?[ \t]+(?P=series)[_\-]?\d\w*{_END}"),
-    re.compile(rf"{_FOLDER}[A-Z]{{2,}}:?[ \t]+(?:{_ID_IN_CAPITALS}|\d+:){_END}"),
-    re.compile(rf"\[{_ID_IN_CAPITALS}\]"),
+    LazyPattern(rf"{_FOLDER}{_ID}:(?:\s|$)"),
+    LazyPattern(rf"{_FOLDER}(?:{_WORD}[ \t]+){{0,4}}{_WORD}:?[ \t]+(?i:{_ORDINAL}){_END}"),
+    LazyPattern(
+        rf"{_FOLDER}(?:\w+\()?(?P<series>[A-Za-z]+)\)?:?[ \t]+(?P=series)[_\-]?\d\w*{_END}"
+    ),
+    LazyPattern(rf"{_FOLDER}[A-Z]{{2,}}:?[ \t]+(?:{_ID_IN_CAPITALS}|\d+:){_END}"),
+    LazyPattern(rf"\[{_ID_IN_CAPITALS}\]"),
 )
-_AT_END = re.compile(
+_AT_END = LazyPattern(
     rf"\((?:refs )?(?:[\w.\-]+/)*{_WORD}:?[ \t]+(?:(?i:{_ORDINAL})|{_ID_IN_CAPITALS})\)"
     rf"(?:[ \t]*\(#\d+\))?[ \t]*$"
 )
 # A tracker's key in one of the forms of `names.forms`. The words after it are often the title of a
 # fault, so it names a unit and claims nothing about what the commit changed.
-_KEY_FORM = re.compile(
+_KEY_FORM = LazyPattern(
     rf"\({_KEY}\)|{_KEY}(?:\.?[ \t]|[ \t]*[;|–—]|$)|\w{{1,30}}\({_KEY}\)!?:"
     rf"|\w{{1,30}}(?:\([^()]{{0,60}}\))?!?:[ \t]*{_KEY}(?:[ \t:]|$)"
 )
-_KEY_AT_END = re.compile(rf"[(\[]{_KEY}[)\]](?:[ \t]*\(#\d+\))?[ \t]*$")
-_CLOSES = re.compile(
+_KEY_AT_END = LazyPattern(rf"[(\[]{_KEY}[)\]](?:[ \t]*\(#\d+\))?[ \t]*$")
+_CLOSES = LazyPattern(
     rf"(?:^|[,;.(][ \t]*)(?ai:close[sd]|fixe[sd]|resolve[sd]|implements)[ \t]+(?:#\d|{_KEY})"
 )
-_TRAILER = re.compile(r"^(?ai:ships|units?):[ \t]*\S", re.MULTILINE)
+_TRAILER = LazyPattern(r"^(?ai:ships|units?):[ \t]*\S", re.MULTILINE)
 # Names of things that end in a number and are no units.
-_THINGS = re.compile(
+_THINGS = LazyPattern(
     r"(?:.*/)?(?:(?:python|py|utf|arm|amd|sha|base|oauth|http|ipv|log|es|md|mp|web|vue|angular|v)"
     r"[-_]?\d|(?:a11y|i18n|l10n|k8s|s3|h2|x86|d3|e2e|p2p|w3c)\b)",
     re.IGNORECASE,
 )
-_PLAN_AND_ID = re.compile(r"(?P<plan>[A-Za-z][A-Za-z_\-]*?)[_\-]?\d[\w.'\-]*")
+_PLAN_AND_ID = LazyPattern(r"(?P<plan>[A-Za-z][A-Za-z_\-]*?)[_\-]?\d[\w.'\-]*")
 
 
 def names_some_unit(message: str) -> bool:
@@ -141,7 +144,7 @@ _SHIPS_ALONE = frozenset(
     }
 )
 # What may be the name of a unit: plan/phase, or an id with a number, alone or after its plan.
-_UNIT_NAME = re.compile(r"[^\s/]+(?:/[^\s/]+)+|(?:[\w.'\-]+:?[ \t]+)?(?=\D*\d)[\w.'\-]+")
+_UNIT_NAME = LazyPattern(r"[^\s/]+(?:/[^\s/]+)+|(?:[\w.'\-]+:?[ \t]+)?(?=\D*\d)[\w.'\-]+")
 
 
 class OtherUnits(Struct, frozen=True, kw_only=True):

@@ -6,19 +6,20 @@ from unicodedata import category, normalize
 
 from msgspec import Struct
 
+from dos.lazy_pattern import LazyPattern
 from dos.text import ascii_lower
 from dos.verify.doubt.statement import words_of_doubt
 from dos.verify.policy import Stamp
 
 LONGEST_SUBJECT = 4096  # characters; the rest of a longer line is ignored
 _WORD = re.compile(r"[^\W_]+")
-_ARCHIVED = re.compile(
+_ARCHIVED = LazyPattern(
     r"(?:[^:]*:[ \t]*)?(?:archive|rollup)[ \t]+\d{8}(?:T\d+Z?)?(?:\s|$)", re.IGNORECASE
 )
-_SNAPSHOT = re.compile(r"[^:]*\bsnapshot[ \t]*:", re.IGNORECASE)
+_SNAPSHOT = LazyPattern(r"[^:]*\bsnapshot[ \t]*:", re.IGNORECASE)
 _PARAGRAPHS = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
-_TRAILER_LINE = re.compile(r"[A-Za-z][A-Za-z0-9\-]*:[ \t]|\(cherry picked from commit |[ \t]|$")
-_UNIT_TRAILER = re.compile(r"(?ai:ships|units?):[ \t]*(?P<names>.+)")
+_TRAILER_LINE = LazyPattern(r"[A-Za-z][A-Za-z0-9\-]*:[ \t]|\(cherry picked from commit |[ \t]|$")
+_UNIT_TRAILER = LazyPattern(r"(?ai:ships|units?):[ \t]*(?P<names>.+)")
 
 
 class Message(Struct, frozen=True):
@@ -66,11 +67,12 @@ def trailers(message: Message) -> Iterator[tuple[list[str], bool]]:
 def is_bookkeeping(subject: str, stamp: Stamp) -> bool:
     """Whether a subject never ships a unit: a snapshot, a dated archive, or a declared prefix."""
     lowered = ascii_lower(subject)
+    folded = subject.casefold()
     prefixes = map(ascii_lower, stamp.bookkeeping_prefixes)
     return (
         any(map(lowered.startswith, prefixes))
-        or _SNAPSHOT.match(subject) is not None
-        or _ARCHIVED.match(subject) is not None
+        or ("snapshot" in folded and _SNAPSHOT.match(subject) is not None)
+        or (("archive" in folded or "rollup" in folded) and _ARCHIVED.match(subject) is not None)
     )
 
 

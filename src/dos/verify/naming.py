@@ -11,6 +11,7 @@ from functools import cached_property
 
 from msgspec import Struct, structs
 
+from dos.lazy_pattern import LazyPattern
 from dos.text import ascii_lower
 from dos.verify.doubt.body import admission
 from dos.verify.message import (
@@ -23,17 +24,17 @@ from dos.verify.message import (
 )
 from dos.verify.names import spelling
 from dos.verify.names.closing import closing_lines, find_closing, find_closing_in_line
+from dos.verify.names.direct import ANY_FOLDER, DirectName
 from dos.verify.names.forms import FoundForm, at_beginning, at_end
 from dos.verify.names.pattern import NamePattern
 from dos.verify.names.spelling import BEGIN, END, JOINED, any_of, literal
 from dos.verify.policy import Stamp
 
-_FOLDER = r"(?:[\w.\-]+/)?"
 _RELEASE = r"(?ai:v)\d+\.\d+\.\d+:"
 _PULL_REQUEST = r"(?:[ \t]*\(#\d+\))?"
 # The subject of another commit follows.
-_QUOTES = re.compile(r"(?ai:revert|reapply)[ \t]+[\"'“]|(?:fixup|squash|amend)!")
-_BULLET = re.compile(r"[ \t]*[*\-][ \t]+(?P<text>.*)")
+_QUOTES = LazyPattern(r"(?ai:revert|reapply)[ \t]+[\"'“]|(?:fixup|squash|amend)!")
+_BULLET = LazyPattern(r"[ \t]*[*\-][ \t]+(?P<text>.*)")
 
 
 class Rung(StrEnum):
@@ -127,10 +128,11 @@ class UnitName:
     def _namings(self, message: Message) -> Iterator[Naming]:
         """Yield each way in which the message names the unit, the plainest first."""
         subject = message.subject
-        if match := self._direct.match(subject):
-            if self._is_step_on_the_way(subject[match.end() :]):
+        if direct := self._direct.find(subject):
+            begin, end = direct
+            if self._is_step_on_the_way(subject[end:]):
                 return
-            yield _naming(Rung.DIRECT, subject, match.start("unit"), match.end())
+            yield _naming(Rung.DIRECT, subject, begin, end)
         yield from self._trailer_namings(message)
         written = list(self._written_namings(message))
         yield from (naming for naming in written if not naming.faint)
@@ -216,9 +218,8 @@ class UnitName:
             if bullet is None:
                 continue
             text = bullet["text"]
-            if match := self._direct.match(text):
-                begin = match.start("unit")
-                yield _naming(Rung.SQUASH_BULLET, text, begin, match.end(), faint=True)
+            if direct := self._direct.find(text):
+                yield _naming(Rung.SQUASH_BULLET, text, *direct, faint=True)
             elif found := next(at_beginning(text, self._name), None):
                 yield _form_naming(found, text, Rung.SQUASH_BULLET)
 
@@ -246,8 +247,10 @@ class UnitName:
 
     def _is_step_on_the_way(self, rest: str) -> bool:
         """Whether the word after the name is a progress marker, such as `continued`."""
-        word = re.match(r"\s+([\w'\-]+)", rest)
         markers = set(map(ascii_lower, self.stamp.progress_markers))
+        if not markers:
+            return False
+        word = re.match(r"\s+([\w'\-]+)", rest)
         return word is not None and ascii_lower(word[1]) in markers
 
     @cached_property
@@ -281,16 +284,9 @@ class UnitName:
         return f"(?:{'|'.join(forms)})"
 
     @cached_property
-    def _direct(self) -> re.Pattern[str]:
+    def _direct(self) -> DirectName:
         """`docs/AUTH AUTH1: …`: the unit begins the subject."""
-        series = literal(self.plan)
-        spaced = f"{series}:?[ \\t]+{self._any_spelling}{END}"
-        if self.stamp.subject_dirs:
-            return re.compile(f"{self._folders}(?P<unit>{spaced})")
-        glued = f"{series}{self._any_spelling}:"
-        if self._bare_spellings:
-            glued += f"|{any_of(self._bare_spellings)}:"
-        return re.compile(f"{self._folders}(?P<unit>{spaced}|{glued})")
+        return DirectName(self.plan, self.spellings, self._folders)
 
     @cached_property
     def _paren(self) -> re.Pattern[str]:
@@ -329,7 +325,7 @@ class UnitName:
         """What may stand before the plan: one of the declared folders, or any folder."""
         if self.stamp.subject_dirs:
             return f"{any_of(list(self.stamp.subject_dirs))}/"
-        return _FOLDER
+        return ANY_FOLDER
 
     @cached_property
     def _listed(self) -> re.Pattern[str]:
@@ -349,7 +345,7 @@ class UnitName:
     @cached_property
     def _series_first(self) -> re.Pattern[str]:
         """`docs/OPS: …`: the plan begins the subject."""
-        return re.compile(f"{_FOLDER}{literal(self.plan)}{END}:?")
+        return re.compile(f"{ANY_FOLDER}{literal(self.plan)}{END}:?")
 
     @cached_property
     def _parent(self) -> str:

@@ -6,18 +6,18 @@ tabs`. Therefore only a short sentence counts that says of the work, and of now,
 lists and trailers are not read.
 """
 
-import re
 from collections.abc import Iterator
 
+from dos.lazy_pattern import LazyPattern
 from dos.verify.doubt.phrase_list import Phrases
 
 MOST_LINES = 20  # of a body that are read
 _LONGEST = 200  # characters of a sentence; a longer one explains something
 _LONGEST_LINE = 1000
-_SKIPPED = re.compile(r"\s*>|[ ]{4}|\t|\s*[*+\-•]\s|\s*\d+[.)]\s|[A-Za-z][A-Za-z\-]{0,40}: ")
+_SKIPPED = LazyPattern(r"\s*>|[ ]{4}|\t|\s*[*+\-•]\s|\s*\d+[.)]\s|[A-Za-z][A-Za-z\-]{0,40}: ")
 _FENCE = ("```", "~~~")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
-_CONTRAST = re.compile(r"(?:^|[,;] |\s)(?=(?:but|though|although|however)\b)")
+_SENTENCE = LazyPattern(r"(?<=[.!?;])\s+")
+_CONTRAST = LazyPattern(r"(?:^|[,;] |\s)(?=(?:but|though|although|however)\b)")
 # A sentence about the fault that was there before, a condition, a reason, or something else.
 _ABOUT_ELSE = Phrases(
     r"""

@@ -4,32 +4,30 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-_NO_WORD = re.compile(r"\\.|[a-z]\?")  # escapes, and letters that may be missing
+from dos.verify.doubt.required_words import RequiredWords, Stems
+
 _LETTERS = re.compile(r"[a-z]+")
 
 
 class Phrase:
-    """One pattern, and the words of which every text that it matches has at least one.
+    """One pattern, and the words that every text has which it matches.
 
-    Compiling all phrases would cost more than the rest of a short command. Most texts have no
-    word in common with most phrases, and then neither has to be compiled.
+    Compiling all phrases would cost more than the rest of a short command. Most texts lack the
+    words of most phrases, and those need not be compiled.
     """
 
-    def __init__(self, source: str) -> None:
-        self.source = source
-        stems = set(_LETTERS.findall(_NO_WORD.sub(" ", source)))
-        self._letters = frozenset(stem for stem in stems if len(stem) == 1)
-        self._stems = tuple(stems - self._letters)
+    def __init__(self, line: str, classes: Mapping[str, str], required: list[Stems]) -> None:
+        self._line = line
+        self._classes = classes
+        self._required = required
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        return re.compile(self.source)
+        return re.compile(expanded(self._line, self._classes))
 
     def may_match(self, words: list[str]) -> bool:
-        """Whether a text with these words can match; without words in the pattern, any can."""
-        if not self._stems and not self._letters:
-            return True
-        return any(word.startswith(self._stems) or word in self._letters for word in words)
+        """Whether a text with these words can match."""
+        return all(any(word.startswith(stems) for word in words) for stems in self._required)
 
 
 class Phrases:
@@ -46,10 +44,11 @@ class Phrases:
     @cached_property
     def phrases(self) -> list[Phrase]:
         """The phrases in their order."""
+        required = RequiredWords(self._classes)
         phrases = []
         for line in map(str.strip, self._text.split("\n")):
             if line and not line.startswith("#"):
-                phrases.append(Phrase(expanded(line, self._classes)))
+                phrases.append(Phrase(line, self._classes, required.of(line)))
         return phrases
 
     def match(self, text: str) -> re.Match[str] | None:

@@ -49,7 +49,7 @@ STATUS = Phrases(
             "|abandon(?:ed)?|gave up|giv(?:e|en|ing) up|deferred|postponed|paused|pending|untested"
             "|stopgap|on hold|ongoing|not[ -]done|prototype|poc|spike|experiment(?:al)?|attempt"
             "|try|trial|unstable|red|waiting|needs? work|dnm|(?:do not|don't) merge|unverified"
-            "|unproven|<nearly>(?: <works>)?|commented out|disabled|hack|checkpoint|te?mp|later"
+            "|unproven|<nearly>(?: <works>)?|commented out|disabled|hack|checkpoint|temp|tmp|later"
             "|never mind|crash(?:es|ed)?|hangs"
             "|work started|step (?:\\d|one|two)|take \\d"
             "|(?:another|second|third) (?:try|attempt)"

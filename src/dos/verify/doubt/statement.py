@@ -13,11 +13,11 @@ An imperative with an object is none of these, nor is a condition: `give up afte
 what a program does. All patterns are bounded, because agents write the subjects.
 """
 
-import re
 from collections.abc import Iterator
 
 from msgspec import Struct
 
+from dos.lazy_pattern import LazyPattern
 from dos.verify.doubt.phrase_list import Phrases
 from dos.verify.doubt.phrases import (
     CAUSED,
@@ -36,7 +36,7 @@ LONGEST = 4096  # characters that are read
 _LONGEST_BESIDE = 80
 
 # Before the name, as its folder: `wip/AUTH1`.
-_FOLDER = re.compile(
+_FOLDER = LazyPattern(
     r"(?:wip|todo|draft|plan|revert|undo|blocked|partial|skip|broken|stub|spike)(?=/)"
 )
 # Directly before the name: `all but not AUTH1`, `everything except AUTH1`.
@@ -51,18 +51,20 @@ _BESIDE = Phrases(
     {"mark": r"(?=[\s:\[\-]*$)"},
 )
 # A keyword of a tracker after the name: `AUTH-1 #in-progress`.
-_SMART = re.compile(r"#(?:in-?progress|start(?:-progress)?|wip|todo|re-?open|blocked|in-?review)\b")
+_SMART = LazyPattern(
+    r"#(?:in-?progress|start(?:-progress)?|wip|todo|re-?open|blocked|in-?review)\b"
+)
 # How much there is.
 _COUNTS = (
-    re.compile(r"\b(?:part|step|stage|patch|commit|pt\.?) ?(\d{1,4}) ?(?:of|/) ?(\d{1,4})\b"),
-    re.compile(r"[(\[](?:\w+ )?(\d{1,4}) ?(?:/|of) ?(\d{1,4})[)\]]"),
-    re.compile(r"^[\s:]*(\d{1,4}) ?(?:/|of) ?(\d{1,4})(?=\s*(?:[:,\-–—]|$))"),
-    re.compile(r"(?<![\w/.])(?<!\bby )(?<!\bto )(?<!\bat )(\d{1,4})/(\d{1,4})[\s.)\]]*$"),
-    re.compile(
+    LazyPattern(r"\b(?:part|step|stage|patch|commit|pt\.?) ?(\d{1,4}) ?(?:of|/) ?(\d{1,4})\b"),
+    LazyPattern(r"[(\[](?:\w+ )?(\d{1,4}) ?(?:/|of) ?(\d{1,4})[)\]]"),
+    LazyPattern(r"^[\s:]*(\d{1,4}) ?(?:/|of) ?(\d{1,4})(?=\s*(?:[:,\-–—]|$))"),
+    LazyPattern(r"(?<![\w/.])(?<!\bby )(?<!\bto )(?<!\bat )(\d{1,4})/(\d{1,4})[\s.)\]]*$"),
+    LazyPattern(
         r"(?<!show )(?<!shows )\b(\d{1,4})(?:/| of | out of )(\d{1,4}) (?:done|finished|complete)\b"
     ),
 )
-_PART = re.compile(
+_PART = LazyPattern(
     r"(?:^|[,;:(\[\-–—] ?)(?:part|pt\.?) (?:\d{1,4}|one|two|three|i{1,3}|iv)\b(?! ?(?:of|/) ?\d)"
     r"(?!.{0,20}\b(?:final|last)\b)"
 )
@@ -73,20 +75,23 @@ _PERCENT = Phrases(
     [,\-–—] \d{1,2} ?%$
     """
 )
-_QUOTED = re.compile(r"`[^`]{0,200}`|\"[^\"]{0,200}\"|(?<!\w)'[^']{0,200}'(?!\w)|“[^”]{0,200}”")
-_PREFIX = re.compile(r"(?P<type>[\w.\-]{1,30})(?:\([^()]{0,60}\))?!?:\s+")
-_SEPARATOR = re.compile(
+_QUOTED = LazyPattern(r"`[^`]{0,200}`|\"[^\"]{0,200}\"|(?<!\w)'[^']{0,200}'(?!\w)|“[^”]{0,200}”")
+_PREFIX = LazyPattern(r"(?P<type>[\w.\-]{1,30})(?:\([^()]{0,60}\))?!?:\s+")
+_SEPARATOR = LazyPattern(
     r"(?P<mark>[,;:!?()\[\]{}|—–]|\.(?=\s|$)|\s-{1,3}(?=\s)|^-{1,3}(?=\s)"
     r"|\s(?=(?:but|though|although|however|and)\b))"
 )
 _TAG_MARKS = frozenset({"(", "[", "-", "--", "—", "–"})
-_CONCESSION = re.compile(r"(?:but|though|although|however) ")
-_ALL_BUT = re.compile(
+_CONCESSIONS = ("but ", "though ", "although ", "however ")
+_ALL = ("everything ", "all ", "most ")
+_ALL_BUT = LazyPattern(
     r"(?:everything|all|most) (?:but|except|save|minus)\b(?!.*\b(?:is|are|was|were)\b)"
 )
 # Nobody shouts a word of prose: `log in, TODO: tests`. At the end, the last word tells.
-_MARKER = re.compile(r"\b(?:WIP|TODO|FIXME|TBD)\b(?=\s*(?::|-\s|[.!)\]]*$))")
-_LAST_WORD = re.compile(r"(?:\w+ ){1,3}(?:wip|todo|fixme|tbd)")
+_MARKS = ("WIP", "TODO", "FIXME", "TBD")
+_MARKER = LazyPattern(r"\b(?:WIP|TODO|FIXME|TBD)\b(?=\s*(?::|-\s|[.!)\]]*$))")
+_LAST = ("wip", "todo", "fixme", "tbd")
+_LAST_WORD = LazyPattern(r"(?:\w+ ){1,3}(?:wip|todo|fixme|tbd)")
 
 
 class Clause(Struct, frozen=True):
@@ -104,17 +109,23 @@ def words_of_doubt(before: str, after: str) -> str:
     """
     before = _unquoted(before[:LONGEST])
     after = _unquoted(after[:LONGEST])
-    if match := _MARKER.search(before) or _MARKER.search(after):
-        return match[0].lower()
+    if marker := _marker(before) or _marker(after):
+        return marker
     before = before.lower()
     after = after.lower()
-    if match := _FOLDER.match(before):
+    if before and (match := _FOLDER.match(before) or _BESIDE.search(before[-_LONGEST_BESIDE:])):
         return match[0]
-    if match := _BESIDE.search(before[-_LONGEST_BESIDE:]):
-        return match[0]
-    if match := _SMART.search(after):
+    if "#" in after and (match := _SMART.search(after)):
         return match[0]
     return _in_statement(before, TAG) or _in_statement(after, STATUS)
+
+
+def _marker(text: str) -> str:
+    """A marker such as TODO that the text shouts."""
+    if not any(mark in text for mark in _MARKS):
+        return ""
+    match = _MARKER.search(text)
+    return match[0].lower() if match else ""
 
 
 def _in_statement(text: str, statuses: Phrases) -> str:
@@ -125,16 +136,16 @@ def _in_statement(text: str, statuses: Phrases) -> str:
     if counted := _count(text):
         return counted
     text = text.lstrip(" \t:—–-|.,;/")
-    if prefix := _PREFIX.match(text):
+    if ":" in text and (prefix := _PREFIX.match(text)):
         if statuses.fullmatch(prefix["type"]):
             return prefix["type"]
         text = text[prefix.end() :]
-    if match := _ALL_BUT.match(text):
+    if text.startswith(_ALL) and (match := _ALL_BUT.match(text)):
         return match[0]
     clauses = list(_clauses(text))
     for place, clause in enumerate(clauses):
         found = _status(clause, is_first=place == 0, is_pair=len(clauses) < 3)
-        if not found and (place == 0 or _CONCESSION.match(clause.text)):
+        if not found and (place == 0 or clause.text.startswith(_CONCESSIONS)):
             found = _opening(clause)
         if found or (found := predicate(clause.text)):
             return found
@@ -153,6 +164,8 @@ def _clauses(text: str) -> Iterator[Clause]:
 
 def _unquoted(text: str) -> str:
     """The text without quotations, unless there is nothing else."""
+    if not any(quote in text for quote in "`\"'“"):
+        return text
     plain = _QUOTED.sub(" quotation ", text)
     if plain.strip(" :.-") == "quotation":
         return text
@@ -161,22 +174,38 @@ def _unquoted(text: str) -> str:
 
 def _status(clause: Clause, *, is_first: bool, is_pair: bool) -> str:
     """A clause that is a status and nothing else."""
-    if clause.is_last and _LAST_WORD.fullmatch(clause.text) and not ORDER.match(clause.text):
+    if clause.is_last and _ends_in_marker(clause.text):
         return clause.text
     if is_first:
         if STATUS.fullmatch(clause.text) or CAUSED.match(clause.text):
             return clause.text
         return ""
-    text = _CONCESSION.sub("", clause.text)
+    text = _conceded(clause.text)
     is_tag = clause.mark.strip() in _TAG_MARKS or text != clause.text
     if (is_tag or (clause.is_last and is_pair)) and TAG.fullmatch(text):
         return text
     return ""
 
 
+def _ends_in_marker(text: str) -> bool:
+    """Whether a few words end in a word such as `todo`, and are no order about it."""
+    return (
+        text.endswith(_LAST)
+        and _LAST_WORD.fullmatch(text) is not None
+        and ORDER.match(text) is None
+    )
+
+
+def _conceded(text: str) -> str:
+    """A clause without a word such as `but` before it."""
+    if text.startswith(_CONCESSIONS):
+        return text.partition(" ")[2]
+    return text
+
+
 def _opening(clause: Clause) -> str:
     """The words by which a clause opens that say what kind of work it is."""
-    text = _CONCESSION.sub("", clause.text)
+    text = _conceded(clause.text)
     match = OPENING.match(text)
     if match is None:
         return ""
@@ -200,11 +229,14 @@ def predicate(clause: str) -> str:
 
 def _count(text: str) -> str:
     """A count that has not reached its end, such as `(1/3)` or `part 1`."""
-    for pattern in _COUNTS:
+    has_number = any(map(str.isdigit, text))
+    for pattern in _COUNTS if has_number else ():
         match = pattern.search(text)
         if match and int(match[1]) < int(match[2]):
             return match[0].strip(" :()[]")
-    match = _PART.search(text.strip()) or _PERCENT.search(text)
-    if match:
-        return match[0].strip(" ,:()[]-–—")
-    return ""
+    match = None
+    if "part" in text or "pt" in text:
+        match = _PART.search(text.strip())
+    if has_number and ("%" in text or "percent" in text):
+        match = match or _PERCENT.search(text)
+    return match[0].strip(" ,:()[]-–—") if match else ""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from dos.lazy_pattern import LazyPattern
 from dos.verify.names.pattern import NamePattern
 
 _MOST_LISTED = 9  # ids after one keyword
@@ -16,26 +17,28 @@ _VERB = (
     r"(?P<verb>(?ai:close[sd]?|fixe[sd]|resolve[sd]?|implement(?:s|ed)?|complete[sd]?"
     r"|finish(?:e[sd])?|deliver(?:s|ed)?)(?:-(?ai:bug))?:?|(?P<fix>(?ai:fix)))"
 )
-_WORD = re.compile(r"(?ai:clos|fix|resolv|implement|complet|finish|deliver)")
+_WORD = LazyPattern(r"(?ai:clos|fix|resolv|implement|complet|finish|deliver)")
 _CLAUSE = r"(?:^|[,;.()\[\]!:–—|][ \t]*|[ \t]-{1,3}[ \t]+|[ \t](?ai:and)[ \t]+)"
 _THIS = r"(?:(?ai:this|also|it|this (?:commit|patch|change|pr))[ \t]+)?"
 _NOUN = r"(?:(?ai:issues?|bugs?|tickets?|tasks?|story|stories|units?)[ \t]+)?"
-_IN_CLAUSE = re.compile(rf"{_CLAUSE}{_THIS}{_VERB}[ \t]+{_NOUN}")
-_IN_SENTENCE = re.compile(rf"(?:^|[.;][ \t]+){_THIS}{_VERB}[ \t]+{_NOUN}")
-_LINK = re.compile(r"https?://[^\s]{1,200}/(?=[^\s/])")
-_ISSUE_LINK = re.compile(r"https?://[^\s]{1,200}/issues/(?P<number>\d{1,9})(?!\w)")
-_OTHER = re.compile(
+_IN_CLAUSE = LazyPattern(rf"{_CLAUSE}{_THIS}{_VERB}[ \t]+{_NOUN}")
+_IN_SENTENCE = LazyPattern(rf"(?:^|[.;][ \t]+){_THIS}{_VERB}[ \t]+{_NOUN}")
+_LINK = LazyPattern(r"https?://[^\s]{1,200}/(?=[^\s/])")
+_ISSUE_LINK = LazyPattern(r"https?://[^\s]{1,200}/issues/(?P<number>\d{1,9})(?!\w)")
+_OTHER = LazyPattern(
     r"#?(?=[\w/.'\-]{0,80}\d)[\w/.'\-]{1,80}"
     r"(?:[ \t]*[,&][ \t]*(?:(?ai:and)[ \t]+)?|[ \t]+(?ai:and)[ \t]+)"
 )
 # After a key: it is what is closed, and not what broke something else.
-_AFTER_KEY = re.compile(
+_AFTER_KEY = LazyPattern(
     r"(?=[\s,;:)\]!?|–—]|\.(?:\s|$)|$)"
     r"(?![ \t]+(?ai:regressions?|fallout|follow|aftermath|breakage|leftovers?|tests?)\b)"
 )
 # After an id that could be a word: nothing more of the clause.
-_AFTER_ID = re.compile(r"[ \t]*(?:$|[,;:)\]!]|\.(?:\s|$)|[–—]|-{1,3}[ \t]|\(#|(?ai:and|by|with)\b)")
-_LINE = re.compile(r"[ ]{0,3}(?P<bullet>[*\-][ \t]+)?(?P<text>[^\s>`].*)")
+_AFTER_ID = LazyPattern(
+    r"[ \t]*(?:$|[,;:)\]!]|\.(?:\s|$)|[–—]|-{1,3}[ \t]|\(#|(?ai:and|by|with)\b)"
+)
+_LINE = LazyPattern(r"[ ]{0,3}(?P<bullet>[*\-][ \t]+)?(?P<text>[^\s>`].*)")
 _FENCE = ("```", "~~~")
 
 
@@ -57,7 +60,7 @@ def find_closing_in_line(line: str, name: NamePattern) -> Closing | None:
     return _find(_IN_SENTENCE, line, name)
 
 
-def _find(keywords: re.Pattern[str], text: str, name: NamePattern) -> Closing | None:
+def _find(keywords: LazyPattern, text: str, name: NamePattern) -> Closing | None:
     if not _WORD.search(text):
         return None
     for keyword in keywords.finditer(text):

@@ -11,37 +11,38 @@ from enum import StrEnum
 
 from msgspec import Struct, structs
 
+from dos.lazy_pattern import LazyPattern
 from dos.verify.names.pattern import NamePattern
 from dos.verify.names.spelling import JOINED
 
 _MOST_TAGS = 4
 _LONGEST_BRACKET = 210  # characters
-_BRACKET = re.compile(r"[ \t]*[\[(](?P<inside>[^\[\]()]{1,200})[\])]")
+_BRACKET = LazyPattern(r"[ \t]*[\[(](?P<inside>[^\[\]()]{1,200})[\])]")
 # What decorates a subject: `:bug:` or a pictogram.
-_SYMBOL = re.compile(
+_SYMBOL = LazyPattern(
     r"(?:(?::[a-z0-9_+\-]{1,40}:|[\u2600-\u27bf\U0001f300-\U0001faff]\ufe0f?)[ \t]*){0,3}"
 )
-_TAGS = re.compile(r"(?:\[[^\[\]]{1,40}\][ \t]*){0,3}")
-_SCOPE = re.compile(r"[\w\-]{1,30}\((?P<inside>[^()]{1,200})\)!?:")
-_TYPE = re.compile(r"(?P<type>[\w.\-]{1,30})(?:\([^()]{0,60}\))?!?:[ \t]*[\[(]?")
-_PULL_REQUEST = re.compile(r"[ \t]*\(#\d{1,9}\)[ \t]*$")
-_LAST_BRACKET = re.compile(r"[\[(](?P<inside>[^\[\]()]{1,200})[\])][.!]?$")
-_ID_LIKE = re.compile(r"#?(?=[\w.'\-]{0,80}\d)[^\W_][\w.'\-]{0,80}")
-_IN_CAPITALS = re.compile(r"[A-Z][A-Z0-9_]{1,60}[\-_]?\d")
+_TAGS = LazyPattern(r"(?:\[[^\[\]]{1,40}\][ \t]*){0,3}")
+_SCOPE = LazyPattern(r"[\w\-]{1,30}\((?P<inside>[^()]{1,200})\)!?:")
+_TYPE = LazyPattern(r"(?P<type>[\w.\-]{1,30})(?:\([^()]{0,60}\))?!?:[ \t]*[\[(]?")
+_PULL_REQUEST = LazyPattern(r"[ \t]*\(#\d{1,9}\)[ \t]*$")
+_LAST_BRACKET = LazyPattern(r"[\[(](?P<inside>[^\[\]()]{1,200})[\])][.!]?$")
+_ID_LIKE = LazyPattern(r"#?(?=[\w.'\-]{0,80}\d)[^\W_][\w.'\-]{0,80}")
+_IN_CAPITALS = LazyPattern(r"[A-Z][A-Z0-9_]{1,60}[\-_]?\d")
 # Between an id and what it is about: `ID. x`, `ID - x`, `ID — x`, `ID | x`, `ID; x`.
-_MARK = re.compile(r"\.(?=[ \t])|[ \t]*[:;|>–—]|[ \t]+-{1,2}>?(?=[ \t])|[ \t]+=>")
-_SLASH = re.compile(r"/(?=\w)")
-_SPACE = re.compile(r"(?=[ \t]|$)")
-_AFTER_TYPED = re.compile(r"[\])]?(?=[ \t:,;]|\.[ \t]|$)")
+_MARK = LazyPattern(r"\.(?=[ \t])|[ \t]*[:;|>–—]|[ \t]+-{1,2}>?(?=[ \t])|[ \t]+=>")
+_SLASH = LazyPattern(r"/(?=\w)")
+_SPACE = LazyPattern(r"(?=[ \t]|$)")
+_AFTER_TYPED = LazyPattern(r"[\])]?(?=[ \t:,;]|\.[ \t]|$)")
 # Types after which an id is a reference and no subject: `see: PROJ-12`.
-_REFERENCE = re.compile(
+_REFERENCE = LazyPattern(
     r"(?ai:about|after|before|cc|cf|e\.g|for|from|i\.e|issues?|jira|note|part|prepare|re|refs?"
     r"|references?|related|relates|see|ticket|to|todo|towards?|unlike|via|with)"
 )
-_FOLLOW_UP = re.compile(r"(?ai:follow[ -]?ups?)")
+_FOLLOW_UP = LazyPattern(r"(?ai:follow[ -]?ups?)")
 # Words after an id that make it a part of a sentence about the unit, or of a list. In capitals
 # they begin the issue's title: `PROJ-12 Cannot log in`.
-_PASSING = re.compile(
+_PASSING = LazyPattern(
     r"[ \t]+(?:[&+,/]|(?:and|or|vs|versus|is|was|are|were|isn't|wasn't|has|had|hasn't|needs?"
     r"|requires?|depends|wants?|will|would|should|must|may|might|can|could|cannot|can't|won't"
     r"|does|did|doesn't|didn't|broke|breaks|introduced|introduces|caused|causes|follow(?:ed|s)?"
@@ -49,7 +50,7 @@ _PASSING = re.compile(
     r"|leftovers?)\b)"
 )
 # These say that it is done, and begin with a passing word.
-_DONE = re.compile(
+_DONE = LazyPattern(
     r"[ \t]+(?ai:is|was|has been)[ \t]+(?:(?ai:now|all)[ \t]+)?"
     r"(?ai:done|finished|complete|completed|implemented|shipped)\b"
 )

@@ -5,6 +5,7 @@ Case is folded for A to Z only: an id with a long s or a Kelvin sign in it is an
 
 import re
 
+from dos.lazy_pattern import LazyPattern
 from dos.text import ascii_lower
 
 # What may not follow a name, nor stand before it: AUTH1 is not AUTH10, AUTH1.1 or AUTH1-port. An
@@ -13,11 +14,13 @@ END = r"(?![^\W_]|[.\-\u0300-\u036f\u200b-\u200d\u2060\ufeff])"
 BEGIN = r"(?<![^\W_])(?<![.\-])"
 # Between the ids of a list.
 JOINED = r"(?:[ \t]*[,/+&][ \t]*|[ \t]+(?ai:and)[ \t]+)"
-_ORDINAL = re.compile(r"(?ai:phase)[ \t]+(?P<number>\d+(?:\.\d+)?)")
-_PRIME = re.compile(r"(?ai:prime)")
+_ORDINAL = LazyPattern(r"(?ai:phase)[ \t]+(?P<number>\d+(?:\.\d+)?)")
+_NUMBER = LazyPattern(r"\d+(?:\.\d+)?")
+_HEAD = LazyPattern(r"(.*\d)_.+")
+_PRIME = LazyPattern(r"(?ai:prime)")
 # PROJ-12, bpo-1234, PROJ_12, tdf#12: nobody writes a word of prose like this.
-_KEY = re.compile(r"[^\W\d_]\w{0,60}?[\-_#]\d{1,9}[a-z]?(?:\.\d{1,9}){0,4}")
-_ISSUE = re.compile(r"(?:(?ai:gh|github|issues?)-|#)?(?P<number>\d{1,9})")
+_KEY = LazyPattern(r"[^\W\d_]\w{0,60}?[\-_#]\d{1,9}[a-z]?(?:\.\d{1,9}){0,4}")
+_ISSUE = LazyPattern(r"(?:(?ai:gh|github|issues?)-|#)?(?P<number>\d{1,9})")
 # Plans whose units are the issues of the repository's host, which people write as #12.
 _HOSTS = frozenset({"#", "gh", "github", "issue", "issues"})
 
@@ -25,40 +28,47 @@ _HOSTS = frozenset({"#", "gh", "github", "issue", "issues"})
 def spellings(plan: str, phase: str) -> list[str]:
     """A unit's id in every way that people write it; as it was given first."""
     found = [phase]
+    lowered = ascii_lower(phase)
     if "'" in phase:
         found.append(phase.replace("'", "prime"))
-    if _PRIME.search(phase):
+    if "prime" in lowered:
         found.append(_PRIME.sub("'", phase))
-    if ordinal := _ORDINAL.fullmatch(phase):
+    if lowered.startswith("phase") and (ordinal := _ORDINAL.fullmatch(phase)):
         number = ordinal["number"]
         found += [f"{plan}{number}", f"{plan} {number}"]
-    own = re.fullmatch(literal(plan) + r"(\d+(?:\.\d+)?)", phase)
-    if own and plan:
-        found += [f"Phase {own[1]}", f"Phase{own[1]}"]
+    after = _after_plan(plan, phase)
+    if _NUMBER.fullmatch(after):
+        found += [f"Phase {after}", f"Phase{after}"]
     return list(dict.fromkeys(found))
 
 
 def plan_heads(plan: str) -> list[str]:
     """The plan, and its head: `docs/42_wheel-builds` is also docs/42."""
-    head = re.match(r"(.*\d)_.+", plan)
-    if head:
+    if "_" in plan and (head := _HEAD.match(plan)):
         return [plan, head[1]]
     return [plan]
 
 
 def issue_number(plan: str, phase: str) -> str:
     """The number of the issue that the unit is: `12` of GH-12; "" if it is none."""
-    issue = _ISSUE.fullmatch(phase)
-    if issue is None or ascii_lower(plan) not in _HOSTS:
+    if ascii_lower(plan) not in _HOSTS:
         return ""
-    return issue["number"]
+    issue = _ISSUE.fullmatch(phase)
+    return issue["number"] if issue else ""
 
 
 def contains_plan(plan: str, spelling: str) -> bool:
     """Whether an id begins with the plan, as AUTH1 begins with AUTH."""
-    if not plan:
-        return False
-    return re.match(literal(plan) + r"(?![^\W\d_])", spelling) is not None
+    if after := _after_plan(plan, spelling):
+        return after[0].isdecimal() or not after[0].isalnum()
+    return bool(plan) and ascii_lower(plan) == ascii_lower(spelling)
+
+
+def _after_plan(plan: str, spelling: str) -> str:
+    """What an id has behind its plan; "" if it does not begin with it, or is nothing else."""
+    if plan and ascii_lower(spelling[: len(plan)]) == ascii_lower(plan):
+        return spelling[len(plan) :]
+    return ""
 
 
 def is_key(spelling: str) -> bool:
