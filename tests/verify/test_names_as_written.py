@@ -188,6 +188,56 @@ def test_another_number_is_another_issue(text):
     assert named(ISSUE, text) is None
 
 
+LAST = [
+    "Log in, {id}",
+    "Log in - {id}",
+    "Log in | {id}",
+    "feat: log in, {id} (#42)",
+    "Log in, {id}.",
+]
+TRAILED = [
+    "Log in\n\nIssue: {id}", "Log in\n\nWhy not.\n\nJIRA: {id}\nReviewed-by: B <b@example.org>",
+    "Log in\n\nBug: {id}", "Log in\n\nTicket-Id: ZED-9, {id}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rung", "text"), rows({"ending": LAST, "git-trailer": TRAILED}))
+def test_an_id_behind_everything_else_is_faint_and_needs_a_plan(rung, text):
+    assert named(KEY, text) is None
+    naming = named(KEY, text, is_declared=True)
+    assert naming is not None and naming.faint and naming.rung == rung
+    assert not naming.negated
+    for nearly in NEARLY:
+        message = Message.parse(text.format(id=nearly.format(id=KEY.phase)))
+        assert KEY.find_in(message, is_declared=True) is None, message
+
+
+@pytest.mark.parametrize("text", TRAILED[:3])
+def test_a_plainer_name_counts_before_the_issue_that_a_trailer_names(text):
+    assert plainly(KEY, f"[{{id}}] {text}", is_declared=True) == "bracketed"
+    naming = named(KEY, f"First half of it\n\n{text}", is_declared=True)
+    assert naming is not None and naming.negated
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Log out, see {id}", "Log out, ZED-9, {id}", "Log out after the login, {id}", "{id}, {id}",
+        "Prepare the next one, {id}", "Log out like the login - {id}", "Refs the login, {id}",
+        "Log out, not {id}", "Log out\n\nIssue: {id}\n\nThat is what comes next.",
+        "Log out\n\nIssue: see {id}", "Log out\n\nIssue: {id} needs this first",
+        "Log out\n\nRelated-Issue: {id}", 'Revert "Log in"\n\nIssue: {id}',
+    ],
+)  # fmt: skip
+def test_an_id_behind_everything_else_may_explain_another_thing(text):
+    assert named(KEY, text, is_declared=True) is None
+
+
+@pytest.mark.parametrize("text", LAST)
+def test_a_word_behind_everything_else_names_nobody(text):
+    assert named(WORD, text, is_declared=True) is None
+
+
 def test_the_number_of_a_pull_request_is_a_faint_name():
     naming = named(ISSUE, "Log in (#12)")
     assert naming is not None and naming.faint

@@ -34,6 +34,7 @@ STATUSES = [
     "the form, untested", "the form (todo)", "the form — incomplete", "the form; broken",
     "#in-progress the form", "the form TODO", "the form wip", "tbc",
     "take 2", "the form but incomplete",
+    "the form (work-in-progress)", "work-in-progress", "W.I.P. the form", "save point, form later",
 ]  # fmt: skip
 # An opening says what kind of work it is.
 OPENINGS = [
@@ -57,6 +58,10 @@ OPENINGS = [
     "most of the form", "some of it",
     "incomplete implementation", "initial work on the form", "only the parser so far",
     "returns a constant for now", "last attempt", "the form, TODO: tests", "TODO write tests",
+    "incomplete login", "unfinished form", "an untested form", "begin the login",
+    "begin with tests",
+    "revert the form", "revert a commit", "undo a few changes", "reverted a payment", "plan for it",
+    "a placeholder for the login", "a stub for the field", "undo a bad merge",
 ]  # fmt: skip
 # A predicate says of the work that it fails.
 PREDICATES = [
@@ -72,6 +77,9 @@ PREDICATES = [
     "the form, but only half of it", "the form, mostly works", "the form, only partly",
     "the form; leaves the tests red", "the form, did not get the redirect to work",
     "the form; could not make it pass", "the form doesn't pass yet", "not tested",
+    "the form, won't build", "the form won't compile", "this won't work", "it won't run yet",
+    "the form (fails on CI)", "the form, still red in CI", "the form; breaks on main",
+    "cannot be done", "this cannot be done", "can't be finished for now", "the form, can't be done",
 ]  # fmt: skip
 # A remainder says what is left; a count says how much there is.
 REMAINDERS = [
@@ -80,6 +88,7 @@ REMAINDERS = [
     "the form, rest tomorrow", "the form, tests later", "the form, tests missing",
     "the form; error handling missing", "the form without tests", "the form except the hard part",
     "the form without error handling", "to be continued", "the form, to be finished",
+    "the form, the rest follows", "the form; tests follow later", "the form, docs come later",
 ]  # fmt: skip
 COUNTS = [
     "the form (1/3)", "the form [2/5]", "the form (part 1)", "the form, part 1", "part 1",
@@ -91,6 +100,9 @@ COUNTS = [
 # The same words as what a unit does, or of what it does it.
 HONEST = [
     # An imperative with an object.
+    "revert a payment", "undo a deletion", "roll back each migration", "revert any booking",
+    "undo every move of a player", "begin the transaction", "begin the session at login",
+    "begin a new line after each item", "begin with the newest",
     "skip empty lines", "skip tests that need a network", "remove stale tokens",
     "removed the legacy store", "drop the old login", "start the server lazily",
     "start with an empty list", "never log tokens", "never trust the client's clock",
@@ -99,6 +111,12 @@ HONEST = [
     "try the cache first", "plan names are validated", "fix broken pipe handling",
     "fix broken links", "fix the failing upload", "add todo list", "work with IPv6",
     # A modifier or a noun.
+    "a placeholder for the empty field", "placeholder for missing avatars",
+    "plan for each customer", "show a W.I.P. badge",
+    "placeholder in the input", "plan for every team", "incomplete data", "incomplete logins",
+    "incomplete login warning", "unfinished uploads", "untested paths are listed",
+    "in-app save points", "savepoints in transactions", "repair the upload (fails on CI)",
+    "skip the upload test, broken on CI", "the rest follows redirects", "tests follow links",
     "blocked users cannot log in", "blocked IPs are listed", "partial updates",
     "draft emails are listed", "drafts can be deleted", "failed logins are counted",
     "failure messages name the file", "incomplete uploads are resumed", "unfinished orders expire",
@@ -117,6 +135,8 @@ HONEST = [
     "first step of the wizard", "parts of speech tagger", "not-null constraint on email",
     "no-op on empty input", "almost equal for floats", "on hold music",
     # A negation of what was wrong.
+    "expired tokens won't log in", "locked orders cannot be completed", "warn that it won't build",
+    "an archived task cannot be done twice",
     "no password in the logs", "no longer crashes", "no more than 3 retries", "not only X but Y",
     "accept spaces but not tabs", "warn but do not fail", "client doesn't send an empty body",
     "log in without a password", "works without the cache", "allow all except the admin",
@@ -207,6 +227,12 @@ ADMISSIONS = [
     "Not tested.", "This is WIP.", "This is only a stub.", "This is incomplete.", "Still broken.",
     "Unfortunately, the build is broken for now.", "Nothing works.", "WIP",
     "The form\ndoes not\nwork yet.", "Adds the form.\n\nIt doesn’t work yet.",
+    "Not finished: the check is missing.", "This is not yet complete: no logout.",
+    "Still red on CI.", "It still fails in CI.", "It won't build.", "Do not merge.",
+    "This is only the first half.", "This is just a first draft.", "TODO: the check itself.",
+    "FIXME: the check.", "WIP: more tomorrow", "- not done yet\n- the check is missing",
+    "* WIP", "- Untested.", "Work in progress, do not merge.", "WIP, please don't merge",
+    "This is a placeholder until the server is ready.", "It is only a stub until May.",
 ]  # fmt: skip
 DESCRIPTIONS = [
     "Before this, the form did not work.", "Previously the tests failed.",
@@ -222,6 +248,14 @@ DESCRIPTIONS = [
     "The server does not start without a config, so write one.",
     "> It does not work yet.", "x\n    It does not work yet.", "```\nIt does not work yet.\n```",
     "* does not work yet", "- tests fail", "Note: not done yet", "Reviewed-by: WIP <a@example.org>",
+    "Not in this change: the logout.", "Not done: the logout, which is AUTH2.",
+    "Not tested: Windows.", "Not done here:\n\n- the logout", "- log in\n- not done yet",
+    "Not finished uploads: they are resumed.", "It was still red on CI.", "The tests fail on CI.",
+    "This is the first step of the wizard.", "This is only the first page of many.",
+    "TODO: lines are listed.", "TODO items can be sorted.", "Sorts items.\nTODO: the logout.",
+    "- not done items are listed", "- WIP limits", "Do not merge duplicate rows.",
+    "This is a placeholder until the image is loaded.", "It won't run twice.",
+    "This is a workaround until upstream answers.", "The button was a stub until now.",
 ]  # fmt: skip
 
 

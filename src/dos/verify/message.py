@@ -20,6 +20,10 @@ _SNAPSHOT = LazyPattern(r"[^:]*\bsnapshot[ \t]*:", re.IGNORECASE)
 _PARAGRAPHS = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _TRAILER_LINE = LazyPattern(r"[A-Za-z][A-Za-z0-9\-]*:[ \t]|\(cherry picked from commit |[ \t]|$")
 _UNIT_TRAILER = LazyPattern(r"(?ai:ships|units?):[ \t]*(?P<names>.+)")
+# The issue that a commit belongs to; trackers show the commit there, and some close it.
+_ISSUE_TRAILER = LazyPattern(
+    r"(?ai:issues?|bugs?|jira|tickets?|tasks?|story)(?:-(?ai:id))?:[ \t]*(?P<names>.+)"
+)
 
 
 class Message(Struct, frozen=True):
@@ -52,14 +56,26 @@ def trailers(message: Message) -> Iterator[tuple[list[str], bool]]:
     The bool is True for a line that only looks like a trailer because prose stands in the same
     paragraph. Nothing above such a paragraph is a trailer.
     """
+    for line, faint in _trailer_lines(message):
+        if match := _UNIT_TRAILER.match(line):
+            yield [name.strip() for name in match["names"].split(",")], faint
+
+
+def issue_trailers(message: Message) -> Iterator[list[str]]:
+    """Yield the names of each trailer line such as `Issue: PROJ-12`, from the end upwards."""
+    for line, faint in _trailer_lines(message):
+        if not faint and (match := _ISSUE_TRAILER.match(line)):
+            yield [name.strip() for name in match["names"].split(",")]
+
+
+def _trailer_lines(message: Message) -> Iterator[tuple[str, bool]]:
+    """The lines of the last paragraphs, up to one with prose in it; its own lines are faint."""
     faint = False
     for paragraph in reversed(_PARAGRAPHS.split(message.body.strip())):
         lines = paragraph.split("\n")
         if not all(_TRAILER_LINE.match(line) for line in lines):
             faint = True
-        for line in lines:
-            if match := _UNIT_TRAILER.match(line):
-                yield [name.strip() for name in match["names"].split(",")], faint
+        yield from ((line, faint) for line in lines)
         if faint:
             return
 

@@ -18,6 +18,7 @@ from dos.verify.message import (
     LONGEST_SUBJECT,
     Message,
     is_bookkeeping,
+    issue_trailers,
     trailers,
     unfinished_words,
     words,
@@ -144,6 +145,7 @@ class UnitName:
         yield from self._slug_namings(subject)
         yield from self._faint_namings(message)
         yield from (naming for naming in written if naming.faint)
+        yield from self._issue_namings(message)
 
     def _written_namings(self, message: Message) -> Iterator[Naming]:
         """The forms of trackers in the subject, and keywords that close the unit."""
@@ -177,6 +179,15 @@ class UnitName:
             if any(self.matches_trailer(name) for name in names):
                 negated = unfinished_words(message.subject)
                 yield Naming(rung=Rung.GIT_TRAILER, faint=faint, negated=negated)
+
+    def _issue_namings(self, message: Message) -> Iterator[Naming]:
+        """Trailers such as `Issue: PROJ-12`: several commits may belong to one issue."""
+        if _QUOTES.match(message.subject):
+            return
+        for names in issue_trailers(message):
+            if any(map(self._name.fullmatch, names)):
+                negated = unfinished_words(message.subject)
+                yield Naming(rung=Rung.GIT_TRAILER, faint=True, negated=negated, needs_plan=True)
 
     def matches_trailer(self, name: str) -> bool:
         """Whether a name in a trailer is this unit's."""

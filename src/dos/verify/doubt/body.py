@@ -3,7 +3,7 @@
 Honest bodies describe the fault that a commit repairs, in any tense: `The parser does not work with
 tabs`. Therefore only a short sentence counts that says of the work, and of now, that it fails:
 `It does not work yet.`, `But the tests fail.`, `I could not get it to work.` Quotations, code,
-lists and trailers are not read.
+lists and trailers are not read, unless the body begins with the confession: `TODO: the check`.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,11 @@ MOST_LINES = 20  # of a body that are read
 _LONGEST = 200  # characters of a sentence; a longer one explains something
 _LONGEST_LINE = 1000
 _SKIPPED = LazyPattern(r"\s*>|[ ]{4}|\t|\s*[*+\-•]\s|\s*\d+[.)]\s|[A-Za-z][A-Za-z\-]{0,40}: ")
+_BULLETS = ("* ", "+ ", "- ", "• ")
+_MARKERS = ("TODO", "FIXME", "WIP", "TBD")
+_MARKER = LazyPattern(
+    r"(?:TODO|FIXME|WIP|TBD)(?=: +(?!(?:lines?|items?|comments?|entr(?:y|ies)|lists?|tags?)\b)\S)"
+)
 _FENCE = ("```", "~~~")
 _SENTENCE = LazyPattern(r"(?<=[.!?;])\s+")
 _CONTRAST = LazyPattern(r"(?:^|[,;] |\s)(?=(?:but|though|although|however)\b)")
@@ -27,6 +32,31 @@ _ABOUT_ELSE = Phrases(
     \b(?:fix(?:es|ed|ing)?|instead|would|should|upstream|users?|master|main)\b
     \bon (?:old|older|windows|mac)\b
     """
+)
+# The body's first line, where it is an item of a list.
+_ITEM = Phrases(
+    r"""
+    not (?:yet )?(?:done|finished|completed?|ready|working|implemented|tested)(?: <yet>)*
+    (?:still )?(?:unfinished|incomplete|wip|work in progress|half[ -]done|untested)(?: <yet>)*
+    """,
+    {"yet": "yet|for now|so far"},
+)
+# Before a colon. `Not done: …` and `Not tested: …` list what is out of scope.
+_HEADING = Phrases(
+    r"""
+    (?:(?:this|it) is )?(?:still )?not (?:yet )?(?:finished|completed?)(?: yet)?
+    (?:(?:this|it) is )?(?:still )?(?:unfinished|incomplete|wip|work in progress)
+    """
+)
+_STOPGAP = Phrases(
+    r"""
+    (?:this|it) is (?:(?:only|just|still) )*(?:an? )?<stopgap> (?:until|till)\b(?!.*\b<shown>\b)
+    """,
+    {
+        "stopgap": "placeholder|stub|stopgap|dummy|mock|draft|wip|work in progress",
+        # A placeholder that users see goes away by itself.
+        "shown": "loads?|loaded|shown|types?|typed|arrives?|arrived|fetched|rendered|clicks?",
+    },
 )
 _ADMISSION = Phrases(
     r"<lead>(<admission>)<now>",
@@ -46,7 +76,7 @@ _ADMISSION = Phrases(
         "how": "(?:(?:still|currently|all|now|only|just|mostly|completely) )*",
         "not yet": (
             "(?:<what> )?(?:does|do|is|are)(?: not|n't) <how>(?:\\w+ )?<works>,? (?:yet|for now)"
-            "|<this> (?:does|is)(?: not|n't) <how><works>"
+            "|<this> (?:(?:does|is)(?: not|n't)|won't) <how><works>"
             "|not (?:yet )?<works>"
         ),
         "what": "it|this|that|(?:the|this|my|our)(?: [\\w\\-]+){1,3}|[\\w\\-]+",
@@ -56,9 +86,13 @@ _ADMISSION = Phrases(
             "|tested|there"
         ),
         "state": (
-            "<this> is <how><bad>|(?:<what> )?(?:is |are )?still <how>(?:<bad>|fails?)"
-            "|(?:this is )?(?:wip|work in progress|not done|unfinished|untested|stub only)"
+            "<this> is <how><bad>"
+            "|(?:<what> )?(?:is |are )?still <how>(?:<bad>|fails?)(?: (?:on|in) (?:the )?ci)?"
+            "|(?:this is )?(?:wip|work in progress|not done|unfinished|untested|stub only)<merge>?"
+            "|<this> is (?:only|just) (?:the|a) first (?:half|part|step|draft|pass|version|cut)"
+            "|<this> is the first half|(?:please )?(?:do not|don't) merge"
         ),
+        "merge": "(?:,? (?:please )?(?:do not|don't) merge)",
         "bad": (
             "broken|failing|red|incomplete|unfinished|half[ -]done|untested|missing"
             "|(?:only )?(?:a )?(?:wip|work in progress|stub|placeholder|stopgap|(?:first )?draft)"
@@ -93,12 +127,30 @@ _ADMISSION = Phrases(
 
 def admission(body: str) -> str:
     """The words, in lower case, by which a body says that the work is not done; "" for none."""
+    if found := _first_confession(body):
+        return found
     for sentence in _sentences(body):
+        heading, colon, _ = sentence.partition(":")
+        if colon and _HEADING.fullmatch(heading):
+            return heading
+        if match := _STOPGAP.match(sentence):
+            return match[0]
         if len(sentence) > _LONGEST or _ABOUT_ELSE.search(sentence):
             continue
         for part in _CONTRAST.split(sentence):
             if match := _ADMISSION.fullmatch(part.strip(" ,;.!")):
                 return match[1]
+    return ""
+
+
+def _first_confession(body: str) -> str:
+    """The marker or the item of a list by which a body begins with what is not done."""
+    line = body.lstrip("\n").partition("\n")[0][:_LONGEST]
+    if line.startswith(_MARKERS) and (marker := _MARKER.match(line)):
+        return marker[0].lower()
+    item = line.lstrip(" ")
+    if item.startswith(_BULLETS) and (match := _ITEM.fullmatch(item[2:].strip(" .!").lower())):
+        return match[0]
     return ""
 
 

@@ -10,10 +10,10 @@ _CLASSES = {
     "checks": "tests?|test suite|suite|ci|build|lint|mypy|checks?|pipeline|specs?|it|this|nothing",
     "fails": "red|fail(?:s|ed|ing)?|broken|crash(?:es|ed)?|hangs?",
     "is not": "(?:is|are|was|were|does|do|did|has|have|will|would)(?: not|n't| never)",
-    "no": "not|no|never|nothing|isn't|aren't|<is not>",
+    "no": "not|no|never|nothing|isn't|aren't|won't|<is not>",
     "half done": "half[ -](?:done|finished|baked|working|way|implemented)|halfway",
     "nearly": "almost|nearly|mostly|partly|partially|barely|kind of|sort of",
-    "wip": "wip|w\\.i\\.p\\.?|work in progress|in progress",
+    "wip": "wip|work in progress|work-in-progress|in progress",
     "state": (
         "broken|failing|red|incomplete|unfinished|missing|<half done>|stuck|untested|<wip>|stubbed"
         "|stubs?|a stub|a placeholder|a mess|unimplemented|flaky|wrong|pending|todo"
@@ -50,6 +50,7 @@ STATUS = Phrases(
             "|stopgap|on hold|ongoing|not[ -]done|prototype|poc|spike|experiment(?:al)?|attempt"
             "|try|trial|unstable|red|waiting|needs? work|dnm|(?:do not|don't) merge|unverified"
             "|unproven|<nearly>(?: <works>)?|commented out|disabled|hack|checkpoint|temp|tmp|later"
+            "|save point|save-point|savepoint"
             "|never mind|crash(?:es|ed)?|hangs"
             "|work started|step (?:\\d|one|two)|take \\d"
             "|(?:another|second|third) (?:try|attempt)"
@@ -85,11 +86,13 @@ TAG = Phrases(
 OPENING = Phrases(
     r"""
     # What kind of work it is.
-    (?:<a> )*(?:drafts?|stubs?|skeletons?|scaffold(?:s|ing)?|placeholders?)(?:$| <of>\b)
+    (?:<a> )*(?:drafts?|stubs?|skeletons?|scaffold(?:s|ing)?)(?:$| <of>\b)
+    (?:<a> )*placeholders?(?:$| <of>\b)(?!.*\b<field>\b)
     (?:<a> )*(?:prototypes?|spikes?|poc|proof of concept|stopgap|groundwork)(?:$| <of>\b)
     (?:<a> )*(?:prep|preparations?)(?:$| <of>\b)
     (?:<a> )*(?:outline|sketch|beginnings?|attempt|stab)(?:$| (?:of|at|for|to|with|\d))
     (?:dummy|fake|mock|empty|partial|temporary|incomplete|unfinished|untested) <piece>\b
+    (?:(?:an?|the|still) )*(?:incomplete|unfinished|untested) (?!(?:data|input|\w*s)$)\w++$
     (?:initial|early|some|more|preliminary|first) work\b
     (?:some |more )?progress (?:on|with|towards?)\b
     (?:just|only) (?:\w+ ){1,5}(?:for now|so far)$
@@ -113,16 +116,17 @@ OPENING = Phrases(
     continu(?:e|es|ed|ing) (?:to|work|working|tomorrow|later)\b
     # What is meant to happen.
     (?:i'll|i will|we'll|we will|will|going to|gonna|to be|about to)\b
-    plan(?:s|ned|ning)? (?:to|for|the|out|on|how)\b
+    plan(?:s|ned|ning)? (?:to|for|the|out|on|how)\b(?! (?:each|every)\b)
     (?:intend(?:s|ing)?|hop(?:e|es|ing)|want(?:s|ing)?|aim(?:s|ing)?) to\b
     (?:start(?:s|ed|ing)?|begin(?:s|ning)?|began|begun) (?:to|on|work|working)\b
     (?:started|began|begun|starting|beginning) (?:the|a|an|with|it|this)\b(?!.*\b<is>\b)
     (?:started|began|begun) \w++$
+    begin (?:the|an?|with) (?!<run>\b)\w++$
     (?:tr(?:y|ies|ied|ying)|attempt(?:s|ed|ing)?) to\b
     # What is taken back.
-    revert(?:s|ed|ing)?\b(?![/-])(?! <tool>\b)
-    (?:undo(?:es|ne|ing)?|undid)\b(?![/-])(?! <tool>\b)
-    (?:back(?:s|ed|ing)? out|roll(?:s|ed|ing)? back)\b(?! <tool>\b)
+    (?:revert|undo|roll back|back out)\b(?![/-])(?! <tool>\b)(?! <any one>\b)
+    (?:revert(?:s|ed|ing)|undo(?:es|ne|ing)|undid)\b(?![/-])(?! <tool>\b)
+    (?:back(?:s|ed|ing) out|roll(?:s|ed|ing) back)\b(?! <tool>\b)
     (?:remov|skip)(?:e|p)?(?:s|d|ed|ing)? <it>(?: again| for now)?$
     (?:gave|given|giving) up\b
     give up(?: on\b|$)
@@ -144,6 +148,20 @@ OPENING = Phrases(
         # Not as in `the first half of the month is shown`.
         "of work": "(?!.*\\b(?:is|are|was|were)\\b(?! (?:<done>|there)))",
         "is": "is|are|was|were|no longer",
+        # A placeholder of a form, or for what is not there, is a thing that users see.
+        "field": (
+            "fields?|inputs?|box(?:es)?|columns?|cells?|images?|avatars?|pictures?|photos?"
+            "|thumbnails?|values?|parameters?|empty|missing|absent|deleted"
+        ),
+        # A program begins these; `begin the login` tells of the author.
+        "run": (
+            "transactions?|sessions?|uploads?|downloads?|scans?|jobs?|timers?|rounds?|games?"
+            "|turns?|syncs?|playback|recordings?|streams?|backups?|countdowns?|migrations?"
+            "|handshakes?|tours?|trials?|lines?|lists?|strings?|day|week|month|line|text"
+        ),
+        # Of many: what a program takes back, unless it is a piece of the history.
+        "any one": "(?:an?|any|each|every) (?!(?:\\w+ )?<history>\\b)\\w+",
+        "history": "commits?|changes?|patch(?:es)?|merges?|hunks?|parts?|bit|few|lot|hack",
         "piece": "implementation|version|code|work|solution|feature",
         "pretends": "returns|ignores|skips|fakes?|assumes|accepts|does|empty|no-op|nothing|dummy",
         "tests": "tests?|specs?|fixtures?",
@@ -187,13 +205,24 @@ PREDICATE = Phrases(
     ^(?:\w+ ){1,2}broken$
     ^<rest> (?:is |are )?(?:still )?(?:missing|to follow|later|tomorrow|todo|tbd|pending)\b
     ^<rest> (?:is |are )?(?:still )?(?:disabled|commented out)\b
+    ^(?:but |and )?(?:the )?(?:rest|remainder|tests?|docs?) (?:follows?|comes?)(?: <later>)?$
+    ^(?:but |and )?(?:it |this |that )?<cannot> be <finished>(?: (?:<now>|here|like this))*$
     """,
     _CLASSES
     | {
         "failing": "(?:\\w+ )?(?:(?:is|are) )?(?:<how> )*<fails>",
+        "cannot": "can't|cannot|can not|could not|couldn't",
+        "finished": "done|finished|completed|implemented|solved|fixed|built|tested",
         "for now": "for now|atm|at the moment|so far|currently",
         "rest": "tests?|docs?|the rest|error handling|validation|implementation|parts?",
     },
+)
+# In a clause behind another one: it fails. Behind an order it is the fault that was repaired.
+FAULT = Phrases(
+    r"""
+    (?:(?:but|it|this|still) )*(?:fails?|failing|breaks?|broken|red|crashes) (?:on|in) <shared>\b
+    """,
+    {"shared": "(?:the |our )?(?:ci|main|master|pipeline)"},
 )
 # What a clause says is left.
 REMAINDER = Phrases(

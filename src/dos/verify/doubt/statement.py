@@ -22,6 +22,7 @@ from dos.verify.doubt.phrase_list import Phrases
 from dos.verify.doubt.phrases import (
     CAUSED,
     CONDITION,
+    FAULT,
     OPENING,
     ORDER,
     PAST,
@@ -88,6 +89,7 @@ _ALL_BUT = LazyPattern(
     r"(?:everything|all|most) (?:but|except|save|minus)\b(?!.*\b(?:is|are|was|were)\b)"
 )
 # Nobody shouts a word of prose: `log in, TODO: tests`. At the end, the last word tells.
+_DOTTED = LazyPattern(r"(?:^|[:,;(\[\-–—])[ \t]*(?P<wip>w\.i\.p\b)")
 _MARKS = ("WIP", "TODO", "FIXME", "TBD")
 _MARKER = LazyPattern(r"\b(?:WIP|TODO|FIXME|TBD)\b(?=\s*(?::|-\s|[.!)\]]*$))")
 _LAST = ("wip", "todo", "fixme", "tbd")
@@ -121,7 +123,9 @@ def words_of_doubt(before: str, after: str) -> str:
 
 
 def _marker(text: str) -> str:
-    """A marker such as TODO that the text shouts."""
+    """A marker such as TODO that the text shouts, or `w.i.p.` in any case."""
+    if "i.p" in text.lower() and (match := _DOTTED.search(text.lower())):
+        return match["wip"]
     if not any(mark in text for mark in _MARKS):
         return ""
     match = _MARKER.search(text)
@@ -149,7 +153,10 @@ def _in_statement(text: str, statuses: Phrases) -> str:
             found = _opening(clause)
         if found or (found := predicate(clause.text)):
             return found
-    return ""
+    if not clauses or ORDER.match(clauses[0].text):
+        return ""
+    faults = filter(None, (FAULT.match(clause.text) for clause in clauses[1:]))
+    return next((match[0] for match in faults), "")
 
 
 def _clauses(text: str) -> Iterator[Clause]:

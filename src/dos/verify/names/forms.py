@@ -27,6 +27,12 @@ _SCOPE = LazyPattern(r"[\w\-]{1,30}\((?P<inside>[^()]{1,200})\)!?:")
 _TYPE = LazyPattern(r"(?P<type>[\w.\-]{1,30})(?:\([^()]{0,60}\))?!?:[ \t]*[\[(]?")
 _PULL_REQUEST = LazyPattern(r"[ \t]*\(#\d{1,9}\)[ \t]*$")
 _LAST_BRACKET = LazyPattern(r"[\[(](?P<inside>[^\[\]()]{1,200})[\])][.!]?$")
+_LAST_ID = LazyPattern(r"(?:,|[ \t](?:-{1,2}|[–—|]))[ \t]+(?P<id>#?[^\s,#]{1,100})$")
+# Words before the last id by which it may explain another thing: `Log out after the login, ID`.
+_POINTING = LazyPattern(
+    r"\b(?ai:after|before|blocked|follow(?:s|ing|-?up)?|instead|like|needed|next|part|parts"
+    r"|prepar(?:e[sd]?|ing|ation)|refs?|revert(?:s|ed)?|see|since|than|towards?|unlike|until)\b"
+)
 _ID_LIKE = LazyPattern(r"#?(?=[\w.'\-]{0,80}\d)[^\W_][\w.'\-]{0,80}")
 _IN_CAPITALS = LazyPattern(r"[A-Z][A-Z0-9_]{1,60}[\-_]?\d")
 # Between an id and what it is about: `ID. x`, `ID - x`, `ID — x`, `ID | x`, `ID; x`.
@@ -95,6 +101,8 @@ def at_end(subject: str, name: NamePattern) -> Iterator[FoundForm]:
         begin = max(0, len(subject) - _LONGEST_BRACKET)
         if last := _LAST_BRACKET.search(subject, begin):
             yield from _last(last, name)
+        if last := _LAST_ID.search(subject.rstrip(".!"), begin):
+            yield from _last_unbracketed(last, name)
         request = _PULL_REQUEST.search(subject, begin)
         if request is None:
             return
@@ -164,6 +172,18 @@ def _last(bracket: re.Match[str], name: NamePattern) -> Iterator[FoundForm]:
         if "spaced" not in kinds:
             faint = found.faint or is_number
             yield structs.replace(found, faint=faint, needs_plan="key" not in kinds)
+
+
+def _last_unbracketed(last: re.Match[str], name: NamePattern) -> Iterator[FoundForm]:
+    """`x, ID` and `x - ID`, where the id is a key, and neither one of a list nor an explanation."""
+    match = name.fullmatch(last["id"])
+    before = last.string[: last.start()]
+    words = before.split()
+    if match is None or match.lastgroup != "key" or not words or _POINTING.search(before):
+        return
+    if not _ID_LIKE.fullmatch(words[-1]):
+        begin, end = last.span("id")
+        yield FoundForm(form=Form.ENDING, begin=begin, end=end, faint=True, needs_plan=True)
 
 
 def _among(form: Form, around: re.Match[str], name: NamePattern) -> Iterator[FoundForm]:
