@@ -182,6 +182,68 @@ def test_binary_is_known_by_a_nul():
     assert not is_binary(b"a" * content._BINARY_PROBE_BYTES + b"\0")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_text(encoding):
+    raw = "login();\r\nlogout();\r\n".encode(encoding)
+    assert not is_binary(raw)
+    assert decode(raw) == "login();\nlogout();\n"
+    assert decode("login(1);\n".encode(encoding)) != decode("login(2);\n".encode(encoding))
+
+
+@pytest.mark.parametrize("order", ["le", "be"])
+def test_with_a_mark_of_its_byte_order_utf_16_may_have_any_letters(order):
+    raw = "\ufeffgrüße = '登录'\n".encode(f"utf-16-{order}")
+    assert not is_binary(raw)
+    assert decode(raw) == "grüße = '登录'\n"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\xff\xfea\0b",
+        b"\xff\xfea\0\0\0",
+        "\ufeffa".encode("utf-32-le"),
+        "grüße\n".encode("utf-16-le"),
+        b"\xff\xfe\0\xd8a\0",
+        bytes(range(8)) * 4,
+        b"\1\0\2\0\3\0\4\0",
+        b"\0",
+        b"\0\0",
+    ],
+    ids=["half", "nul", "utf-32", "no mark", "half a pair", "bytes", "numbers", "one", "two"],
+)
+def test_what_is_no_whole_utf_16_is_no_text(raw):
+    assert is_binary(raw)
+    assert decode(raw) != decode(raw + b"a")
+
+
+SCRIPT = "{}\nlogin 'a'  # log in\n"
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "#!/bin/sh",
+        "#!/usr/bin/env bash",
+        "#!/usr/bin/env -S python3 -u",
+        "#! /usr/local/bin/ruby",
+        "#!/usr/bin/env LANG=C perl",
+    ],
+)
+def test_a_script_without_a_suffix_is_in_the_language_of_its_interpreter(first):
+    script = SCRIPT.format(first)
+    assert significant_lines("bin/a", script) == [first, "login 'a'"]
+    assert not differs_in_substance("bin/a", script, script + "# more\n")
+    assert differs_in_substance("bin/a", script, script + "more\n")
+    assert differs_in_substance("bin/a", script, script.replace("#!", "#!/opt"))
+
+
+@pytest.mark.parametrize("first", ["#!/usr/bin/env", "#!/opt/tool", "# /bin/sh", "#!", ""])
+def test_without_a_known_interpreter_all_lines_of_a_script_count(first):
+    script = SCRIPT.format(first)
+    assert differs_in_substance("bin/a", script, script + "# more\n")
+
+
 @given(st.binary(max_size=100))
 def test_any_bytes_can_be_decoded(raw):
     assert "\r" not in decode(raw)

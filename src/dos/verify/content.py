@@ -14,6 +14,8 @@ from dos.verify.code.languages import Breaks, CompiledLanguage, Language
 from dos.verify.code.scanner import LETTERS, Scanner, Segment
 
 _BINARY_PROBE_BYTES = 8000
+_BYTE_ORDERS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_ASCII_TEXT = bytes((*b"\t\n\f\r", *range(0x20, 0x7F)))
 _INNER = "\0"  # marks a line that began inside a string, and is kept as it is
 _STRING = "\1"  # stands for a string while the code around it is normalised
 # Each pattern begins with the space it matches and looks back from there: five times as fast.
@@ -24,6 +26,7 @@ _BESIDE_PUNCTUATION = re.compile(
 _LAYOUT = str.maketrans("", "", " \t\f\v\n,;(){}'\"\\")  # texts that differ in these may be alike
 _LONE_STRING = re.compile(r"^[ \t]*+[rRuUbB]?[\"']", re.MULTILINE)
 _LARGEST_TOKENS = 300_000  # characters of a text that is read as tokens
+_QUOTED = re.compile(r"'([^'\"\\]*+)'")  # a string that double quotes hold as well
 _TAB_WIDTH = 8
 _PYTHON = frozenset(("py", "pyi"))
 
@@ -33,10 +36,11 @@ def significant_lines(path: str, text: str) -> list[str]:
 
     Strings keep every space. Where indentation counts it is kept, as depth.
     """
-    language = languages.compiled_language(_suffix(path))
+    suffix = _suffix(path, text)
+    language = languages.compiled_language(suffix)
     if language is not None:
         return _lines(text, language)
-    lexed = _lexed(path, _without_marks(text))
+    lexed = _lexed(suffix, _without_marks(text))
     if lexed is None:
         return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
     segments, style = lexed
@@ -51,12 +55,13 @@ def differs_in_substance(path: str, old: str, new: str) -> bool:
     """
     if old == new:
         return False
-    language = languages.compiled_language(_suffix(path))
-    if language is None:
+    suffix = _suffix(path, new)
+    language = languages.compiled_language(suffix)
+    if language is None or _suffix(path, old) != suffix:
         return significant_lines(path, old) != significant_lines(path, new)
     if _surely_differs(old, new, language):
         return True
-    return not _is_same_program(path, old, new, language)
+    return not _is_same_program(suffix, old, new, language)
 
 
 def segments(path: str, text: str) -> Iterator[Segment]:
@@ -64,10 +69,11 @@ def segments(path: str, text: str) -> Iterator[Segment]:
 
     The last segment is the code after them, with an empty literal.
     """
-    language = languages.compiled_language(_suffix(path))
+    suffix = _suffix(path, text)
+    language = languages.compiled_language(suffix)
     if language is not None:
         return _scanned(text, language)
-    lexed = _lexed(path, text)
+    lexed = _lexed(suffix, text)
     if lexed is None:
         return iter([_code(text)])
     return iter(lexed[0])
@@ -78,17 +84,62 @@ def adjacent_lines(lines: Sequence[str]) -> list[str]:
     return [f"{line}\n{after}" for line, after in pairwise(lines)]
 
 
+def without_layout(path: str, text: str) -> str:
+    """The significant lines without all that a formatter may change.
+
+    It is the same for every layout of a program; other programs may have the same, too.
+    """
+    return "".join(significant_lines(path, text)).translate(_LAYOUT)
+
+
+def plain_quotes(path: str, lines: Sequence[str]) -> list[str]:
+    """Significant lines with double quotes around each string, if these mean the same."""
+    language = languages.compiled_language(_suffix(path, ""))
+    if language is None or not (language.language.like_quotes or language.language.docstrings):
+        return list(lines)
+    return [_QUOTED.sub(r'"\1"', line) for line in lines]
+
+
 def is_binary(raw: bytes) -> bool:
-    """Whether a file is no text, by git's own rule: a NUL byte near its beginning."""
-    return b"\0" in raw[:_BINARY_PROBE_BYTES]
+    """Whether a file is no text: a NUL byte near its beginning, as for git, and no UTF-16."""
+    return b"\0" in raw[:_BINARY_PROBE_BYTES] and _utf16(raw) is None
 
 
 def decode(raw: bytes) -> str:
-    """Text of any encoding with one kind of line end; different bytes give different text."""
-    text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    """Text of any encoding with one kind of line end; other characters give different text."""
+    text = None
+    if raw[:2] in _BYTE_ORDERS or b"\0" in raw[:_BINARY_PROBE_BYTES]:
+        text = _utf16(raw)
+    if text is None:
+        text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text
+
+
+def _utf16(raw: bytes) -> str | None:
+    """A text in UTF-16, which has a mark of its byte order or is ASCII; None if it is none."""
+    encoding = _BYTE_ORDERS.get(raw[:2])
+    if encoding is None:
+        encoding = _order_of_ascii(raw)
+        if encoding is None:
+            return None
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+    if "\0" in text:
+        return None
+    return text.removeprefix("\ufeff")
+
+
+def _order_of_ascii(raw: bytes) -> str | None:
+    """The byte order of ASCII in UTF-16: every second byte is NUL, and all others are text."""
+    for first, encoding in ((0, "utf-16-le"), (1, "utf-16-be")):
+        letters = raw[first::2]
+        if not raw[1 - first :: 2].strip(b"\0") and not letters.translate(None, _ASCII_TEXT):
+            return encoding
+    return None
 
 
 def _lines(text: str, language: CompiledLanguage, depth: int = 0) -> list[str]:
@@ -125,9 +176,9 @@ def _surely_differs(old: str, new: str, language: CompiledLanguage) -> bool:
     return names[0] != names[1]
 
 
-def _is_same_program(path: str, old: str, new: str, language: CompiledLanguage) -> bool:
+def _is_same_program(suffix: str, old: str, new: str, language: CompiledLanguage) -> bool:
     """Whether two whole texts have the same tokens, or the same syntax tree."""
-    if _suffix(path) in _PYTHON:
+    if suffix in _PYTHON:
         from dos.verify.code import python_code  # at use, as above
 
         is_same = python_code.is_same_program(old, new)
@@ -167,13 +218,13 @@ def _joined(lines: Iterable[str]) -> list[str]:
     return joined
 
 
-def _lexed(path: str, text: str) -> tuple[list[Segment], Language] | None:
+def _lexed(suffix: str, text: str) -> tuple[list[Segment], Language] | None:
     """The segments of a text by Pygments and the layout of its language; None if unknown."""
     from dos.verify.code import (
         lexers,  # at use: few files are in a language that is not in the table
     )
 
-    return lexers.segments(_suffix(path), text)
+    return lexers.segments(suffix, text)
 
 
 def _scanned(text: str, language: CompiledLanguage, depth: int = 0) -> Iterator[Segment]:
@@ -259,10 +310,14 @@ def _normalise_spaces(code: str, *, tight: bool) -> str:
     return code
 
 
-def _suffix(path: str) -> str:
-    """The suffix that tells the language, or the whole name of a file without one."""
+def _suffix(path: str, text: str) -> str:
+    """The suffix that tells the language; of a file without one its interpreter's, or its name."""
     name = path.rpartition("/")[2].lower()
     stem, _, suffix = name.partition(".")
+    if not suffix and text.startswith("#!"):
+        from dos.verify.code import interpreters  # at use: few files are such scripts
+
+        return interpreters.suffix(text) or stem
     if stem in ("dockerfile", "makefile") or not suffix:
         return stem
     if name == "cmakelists.txt":
