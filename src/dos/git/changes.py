@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from dos.verify.message import Message
 
 ALIKE = 0.5  # share of common lines from which a deleted and an added file are one that moved
 MOST_PAIRS = 2_500  # of deleted and added files whose lines are compared
+LARGEST_PROGRAM = 200_000  # bytes of a file whose tokens are compared with those of another
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
@@ -241,7 +242,45 @@ def _moved_files(
     rest = {path: entry for path, entry in added.items() if path not in moved}
     if left and rest and len(left) * len(rest) <= MOST_PAIRS:
         moved |= _alike_files(objects, left, rest)
+        moved |= _same_programs(objects, _without(left, moved.values()), _without(rest, moved))
     return moved
+
+
+def _without(entries: dict[str, TreeEntry], paths: Collection[str]) -> dict[str, TreeEntry]:
+    return {path: entry for path, entry in entries.items() if path not in paths}
+
+
+def _same_programs(
+    objects: Objects, deleted: dict[str, TreeEntry], added: dict[str, TreeEntry]
+) -> dict[str, str]:
+    """Return old paths by new paths of files that differ in comments and layout alone."""
+    suffixes = set(map(_suffix, deleted)) & set(map(_suffix, added))
+    sources: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for path, entry in deleted.items():
+        if _suffix(path) in suffixes:
+            key, text = _program(objects, path, entry)
+            sources.setdefault(key, []).append((path, text))
+    moved: dict[str, str] = {}
+    for path, entry in added.items():
+        if _suffix(path) in suffixes:
+            key, text = _program(objects, path, entry)
+            alike = sources.get(key, [])
+            if alike and key[1] and not content.differs_in_substance(path, alike[0][1], text):
+                moved[path] = alike.pop(0)[0]
+    return moved
+
+
+def _program(objects: Objects, path: str, entry: TreeEntry) -> tuple[tuple[str, str], str]:
+    """Return what is the same of one program in every layout, with its suffix; and its text."""
+    raw = objects.blob(entry.sha) or b""
+    if content.is_binary(raw) or len(raw) > LARGEST_PROGRAM:
+        return (_suffix(path), ""), ""
+    text = content.decode(raw)
+    return (_suffix(path), content.without_layout(path, text)), text
+
+
+def _suffix(path: str) -> str:
+    return path.rpartition("/")[2].rpartition(".")[2]
 
 
 def _alike_files(
