@@ -7,7 +7,7 @@ from growth import grows_less_than
 from repository import Repository
 
 from dos.verify.shipped import Answer
-from dos.verify.work import pins, versions
+from dos.verify.work import constants, pins, versions
 
 SHIPPED, UNPROVEN, UNDONE = Answer.SHIPPED, Answer.UNPROVEN, Answer.UNDONE
 LINES = [f"def part_{number}(value):\n    return value + {number}\n" for number in range(12)]
@@ -171,6 +171,81 @@ def test_a_setting_with_another_value_is_set_and_code_that_was_rewritten_is_not(
     assert answer(repository) is SHIPPED
     repository.commit("again", {path: since})
     assert answer(repository) is expected
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("src/a.py", "LIMIT = @"),
+        ("src/a.py", "class A:\n    LIMIT: int = @"),
+        ("src/a.js", "export const LIMIT = @;"),
+        ("src/a.ts", "const LIMIT: number = @;"),
+        ("src/A.java", "class A {\n  static final int LIMIT = @;\n}"),
+        ("src/a.c", "#define LIMIT @"),
+        ("src/a.rs", "pub const LIMIT: u32 = @;"),
+        ("src/a.rb", "LIMIT = @"),
+        ("bin/a.sh", "export LIMIT=@"),
+        ("src/a.py", 'LIMIT = "@ s"'),
+    ],
+)
+def test_a_constant_that_was_set_again_is_set(repository, path, line):
+    for message, value in (("begin", "10"), ("AUTH1: raise it", "20"), ("again", "30")):
+        repository.commit(message, {path: line.replace("@", value) + "\n"})
+    assert answer(repository) is SHIPPED
+    repository.commit("back", {path: line.replace("@", "10") + "\n"})
+    assert answer(repository) is UNDONE
+
+
+@pytest.mark.parametrize(
+    ("old", "set_to", "since", "expected"),
+    [
+        ("LIMIT = 30", "LIMIT = 20", "LIMIT = 10", SHIPPED),
+        ("LIMIT = 10", "LIMIT = 20", "LIMIT = 15", SHIPPED),
+        ("LIMIT = 10", "LIMIT = 20", "LIMIT = 5", UNDONE),
+        ("LIMIT = 1.5", "LIMIT = 2.5", "LIMIT = 1_000", SHIPPED),
+        ("LIMIT = 30", "LIMIT = 20", "LIMIT = 31", UNDONE),
+        ("", "LIMIT = 20", "LIMIT = 5", SHIPPED),
+        ("MODE = 'a'", "MODE = 'b'", "MODE = 'c'", SHIPPED),
+        ("", "LOGIN = True", "LOGIN = False", UNDONE),
+        ("LIMIT = 10", "LIMIT = 20", "LIMIT = f(20)", UNPROVEN),
+        ("LIMIT = 10", "LIMIT = 20", "OTHER = 30", UNPROVEN),
+        ("limit = 10", "limit = 20", "limit = 30", UNPROVEN),
+        ("f(LIMIT=10)", "f(LIMIT=20)", "f(LIMIT=30)", UNPROVEN),
+    ],
+)
+def test_a_constant_stands_as_long_as_it_is_not_set_back(repository, old, set_to, since, expected):
+    repository.commit("begin", {"src/a.py": f"{old}\n"})
+    repository.commit("AUTH1: set it", {"src/a.py": f"{set_to}\n"})
+    assert answer(repository) is SHIPPED
+    repository.commit("again", {"src/a.py": f"{since}\n"})
+    assert answer(repository) is expected
+
+
+@pytest.mark.parametrize(
+    ("path", "work", "since", "expected"),
+    [
+        ("src/a.js", "send('a', 'b');\nsend('c');\n", 'send("a", "b");\nsend("c");\n', SHIPPED),
+        ("src/a.py", "send('a')\nsend('c')\n", 'x = 1\nsend("a")\nsend("c")\n', SHIPPED),
+        ("src/a.ts", "send('a');\nsend('c');\n", 'send("b");\nsend("d");\n', UNPROVEN),
+        ("src/a.sh", "send '$a'\nsend '$c'\n", 'send "$a"\nsend "$c"\n', UNPROVEN),
+        ("src/a.c", "send('a');\nsend('c');\n", 'send("a");\nsend("c");\n', UNPROVEN),
+    ],
+)
+def test_other_quotes_around_the_same_string_leave_the_work_where_they_mean_the_same(
+    repository, path, work, since, expected
+):
+    repository.commit("AUTH1: send it", {path: work})
+    repository.commit("format", {path: since})
+    assert answer(repository) is expected
+
+
+@pytest.mark.parametrize("piece", ["A", "A ", "A:", "A=", "a b ", "A_", "'", "1.", "#define A "])
+def test_constants_are_read_in_step_with_the_length_of_a_line(piece):
+    def read(text):
+        return constants.parse(text), constants.has_gone_on([text], text, text[1:])
+
+    short, long = (piece * (length // len(piece)) for length in (4_000, 32_000))
+    assert grows_less_than(40, read, short, long)
 
 
 def submodule(repository, name, message):

@@ -271,6 +271,33 @@ def test_an_empty_package_is_no_work(repository, text):
     check(repository, UNPROVEN, "cosmetic_only")
 
 
+@pytest.mark.parametrize(
+    ("title", "paths", "path", "answer"),
+    [
+        ("make src/shop a package", "src/shop/__init__.py", "src/shop/__init__.py", SHIPPED),
+        ("make the shop a package", "src/shop/__init__.py", "src/shop/__init__.py", SHIPPED),
+        ("make the shop a package", "src/**", "src/shop/__init__.py", SHIPPED),
+        ("ship src/shop/py.typed", "src/**", "src/shop/py.typed", SHIPPED),
+        ("charge the card once", "src/shop/__init__.py", "src/shop/__init__.py", UNPROVEN),
+        ("log in from every package", "src/**", "src/shop/__init__.py", UNPROVEN),
+        ("make the shop a package", "src/**", "src/shop/card.py", UNPROVEN),
+    ],
+)
+def test_an_empty_file_is_work_where_it_was_asked_for(repository, title, paths, path, answer):
+    declare(repository, title, paths)
+    repository.commit("AUTH1: do it", {path: ""})
+    assert repository.verify("AUTH", "AUTH1").answer is answer
+
+
+def test_an_empty_file_that_was_asked_for_is_there_as_long_as_it_is(repository):
+    declare(repository, "make src/shop a package", "src/shop/**")
+    repository.commit("AUTH1: do it", {"src/shop/__init__.py": ""})
+    repository.commit("go on", {"src/shop/__init__.py": "from .card import charge\n"})
+    check(repository, SHIPPED)
+    repository.commit("tidy", {"src/shop/__init__.py": None})
+    assert repository.verify("AUTH", "AUTH1").answer is UNDONE
+
+
 def test_an_export_of_a_stub_is_no_work(repository):
     files = {
         "src/shop/__init__.py": "from .cart import total\n",

@@ -156,6 +156,12 @@ def only_stubs(names: str) -> Footprint:
     return Footprint(flaw="stubs_only", why=f"only stubs were added, which do nothing yet: {names}")
 
 
+def copied(paths: Sequence[str], source: str) -> Footprint:
+    """The flaw of a commit that only added copies; the first is one of `source`."""
+    why = f"{_describe_paths(paths)} only copies what was there before ({printable_path(source)})"
+    return Footprint(flaw="cosmetic_only", why=why)
+
+
 def restored(paths: Sequence[str]) -> Footprint:
     """The flaw of a commit that only put back what an earlier one had taken out."""
     why = f"{_describe_paths(paths)} was there before, and was only put back"
@@ -236,6 +242,8 @@ def _file_that_counts(change: Change, scope: Scope, title: str) -> File:
         return structs.replace(file, old=None, moved_from=change.old_path)
     if _is_mode_work(change, scope, title):
         file = structs.replace(file, counts_mode=True)
+    if _is_wanted_without_lines(change, scope, title):
+        file = structs.replace(file, counts_presence=True)
     ignored = _own_version(file, scope, title) | _lines_of_commas(file)
     if not ignored:
         return file
@@ -257,6 +265,15 @@ def _is_mode_work(change: Change, scope: Scope, title: str) -> bool:
     if change.is_script and scope.names(change.path):
         return True
     return Request(title).is_for_mode(change.path)
+
+
+def _is_wanted_without_lines(change: Change, scope: Scope, title: str) -> bool:
+    """Whether a new file without significant lines is what the unit asks for."""
+    if change.file.old is not None or change.file.new is None or change.file.new:
+        return False
+    from dos.verify.work.request import Request
+
+    return Request(title).is_for_empty_file(change.path, is_declared=scope.names(change.path))
 
 
 def _own_version(file: File, scope: Scope, title: str) -> frozenset[str]:

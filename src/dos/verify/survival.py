@@ -11,7 +11,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
+
+from dos.verify import content
 
 ENOUGH = 0.5  # of the added lines must be left for the work to be live
 
@@ -46,6 +48,7 @@ class File(Struct, frozen=True, kw_only=True, dict=True):
     is_order: bool = False  # the lines are pairs of adjacent ones: only their order is new
     moved_from: str = ""  # where it was before the commit, if moving it is the work
     ignored: frozenset[str] = frozenset()  # lines that are no work, such as the project's version
+    counts_presence: bool = False  # the unit asks for this file, though it has no lines
     # Modes as git prints them; they count only if the unit asks for another mode.
     counts_mode: bool = False
     old_mode: str = ""
@@ -54,13 +57,13 @@ class File(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def is_change(self) -> bool:
-        """Whether the commit added or removed a line that counts, or a mode that does."""
+        """Whether the commit added or removed a line that counts, or a mode or file that does."""
         return self.total > 0
 
     @property
     def total(self) -> int:
         """How much the commit's work on this file weighs, in lines."""
-        return self.weights.total() + self.counts_mode
+        return self.weights.total() + self.counts_mode + self.counts_presence
 
     @property
     def weights(self) -> Counter[str]:
@@ -69,10 +72,12 @@ class File(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def kept(self) -> int:
-        """How much of the weight is still there: lines still added or removed, and the mode."""
+        """How much of the weight is there: lines still added or removed, the mode, the file."""
         kept = self._kept_lines + self.standing.raised
         if self.counts_mode:
             kept += self.now_mode == self.new_mode
+        if self.counts_presence:
+            kept += self.now is not None
         return min(kept, self.total)
 
     @cached_property
@@ -156,6 +161,17 @@ class File(Struct, frozen=True, kw_only=True, dict=True):
 def opaque_line(kind: str, name: str) -> str:
     """The only line of a submodule, a link or a file that is no text; `name` tells its content."""
     return f"{_OPAQUE}{kind} {name}"
+
+
+def with_plain_quotes(file: File) -> File:
+    """The file with the same quotes around all strings, where its language reads them alike."""
+    old, new, now = (_plain_quotes(file.path, lines) for lines in (file.old, file.new, file.now))
+    ignored = frozenset(content.plain_quotes(file.path, [*file.ignored]))
+    return structs.replace(file, old=old, new=new, now=now, ignored=ignored)
+
+
+def _plain_quotes(path: str, lines: Sequence[str] | None) -> Sequence[str] | None:
+    return None if lines is None else content.plain_quotes(path, lines)
 
 
 class SurvivalVerdict(Struct, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 LARGEST_TEXT = 8_000_000  # bytes; a larger file counts by its hash, as a binary one does
 MOST_ABSORBING_FILES = 20  # that are searched for the lines of a deleted one
+FEWEST_COPIED_LINES = 3
 LINK = 0o120000
 
 
@@ -78,6 +79,11 @@ class FootprintReader:
         is_whole = not found.flaw and parent and self._is_restored(commit, parent)
         if is_whole and self._is_put_back(found, file_changes, title):
             found = footprint.restored([file.path for file in found.files])
+        if parent and not found.flaw and all(map(_may_be_copy, found.files)):
+            from dos.verify.io import copies  # at use: most commits change what is there
+
+            copied = copies.Copies(self._objects, parent_tree, before, title)
+            found = copied.judge(file_changes, found)
         found = self._unless_idle(file_changes, found, before)
         candidate = structs.replace(candidate, footprint=found, is_scoped=before.is_declared)
         if found.flaw:
@@ -306,7 +312,10 @@ class FootprintReader:
             return file
         if scope.names(file.path) and self._is_generated_again(file, history):
             return structs.replace(file, now=file.new)
-        return self._scattered(file, history)
+        scattered = self._scattered(file, history)
+        if scattered.kept >= survival.ENOUGH * scattered.total:
+            return scattered
+        return survival.with_plain_quotes(scattered)
 
     def _scattered(self, file: File, history: LaterHistory) -> File:
         """The file together with the lines that later commits moved from it to other files.
@@ -373,6 +382,11 @@ class FootprintReader:
         if len(raw) > LARGEST_TEXT or content.is_binary(raw):
             return [survival.opaque_line("content", blob)], False
         return content.significant_lines(path, content.decode(raw)), True
+
+
+def _may_be_copy(file: File) -> bool:
+    """Whether a file is new, and too long to say what another does by chance."""
+    return file.old is None and len(file.new or ()) >= FEWEST_COPIED_LINES
 
 
 def _is_archived(was: str, now: str) -> bool:

@@ -1,7 +1,7 @@
 """Pins and settings that were changed again: what a commit set is still set, to something newer.
 
-Only files of data are read so: requirements, manifests, lock files, settings, CI, and constants
-that are called a version. A line of code that was rewritten is not the line that a commit added.
+Only files of data are read so: requirements, manifests, lock files, settings, CI, and constants of
+code. Any other line of code that was rewritten is not the line that a commit added.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from dos.verify.work import versions
+from dos.verify.work import constants, versions
 
 Lines = Sequence[str]
 _DATA = frozenset(
@@ -70,6 +70,7 @@ class _Pin(NamedTuple):
     values: tuple[str, ...]
     is_setting: bool = False  # its value is no version: any other value is as good
     is_list: bool = False  # its values are items of a list, which may grow
+    is_constant: bool = False  # its value is one of code, which may go on in its direction
 
 
 def standing(path: str, old: Lines, new: Lines, now: Lines, lost: Counter[str]) -> tuple[int, bool]:
@@ -110,10 +111,17 @@ def _is_newer(pin: _Pin, was: Sequence[_Pin], other: _Pin) -> bool:
         return other.is_list and _holds_items(pin, was, other)
     if any(other.values == old.values for old in was):
         return False
+    if pin.is_constant:
+        return _is_constant_newer(pin, was, other)
     if pin.is_setting:
         return _OFF.isdisjoint(map(str.lower, (*pin.values, *other.values)))
     if len(other.values) < len(pin.values):
         return False  # it is not pinned any more
+    return _has_newer_versions(pin, was, other)
+
+
+def _has_newer_versions(pin: _Pin, was: Sequence[_Pin], other: _Pin) -> bool:
+    """Whether each version has gone on from what a commit set it to."""
     for place, value in enumerate(pin.values):
         set_to = versions.order(value)
         now = versions.order(other.values[place])
@@ -126,6 +134,14 @@ def _is_newer(pin: _Pin, was: Sequence[_Pin], other: _Pin) -> bool:
         elif now < set_to:
             return False
     return True
+
+
+def _is_constant_newer(pin: _Pin, was: Sequence[_Pin], other: _Pin) -> bool:
+    """Whether a constant is still set, and neither switched nor set back."""
+    if not _OFF.isdisjoint(map(str.lower, (*pin.values, *other.values))):
+        return False
+    old = [value for each in was for value in each.values]
+    return constants.has_gone_on(old, pin.values[0], other.values[0])
 
 
 def _holds_items(pin: _Pin, was: Sequence[_Pin], other: _Pin) -> bool:
@@ -182,10 +198,14 @@ def _pins(path: str, lines: Lines) -> Iterator[tuple[str, _Pin]]:
 
 
 def _constant(line: str) -> _Pin | None:
-    """The pin of a line of code that sets a version; None for all other code."""
-    if _IS_VERSION.search(line) is None or _CONSTANT.fullmatch(line) is None:
+    """The pin of a line of code that sets a version or a constant; None for all other code."""
+    if _IS_VERSION.search(line) and _CONSTANT.fullmatch(line):
+        return _masked("", line)
+    constant = constants.parse(line)
+    if constant is None:
         return None
-    return _masked("", line)
+    name, value = constant
+    return _Pin(name, (value,), is_constant=True)
 
 
 def _pin(form: str, heading: str, line: str) -> _Pin | None:

@@ -43,6 +43,16 @@ _RESTORE = (
     r"|re-?enabl|resurrect|reviv|un-?delet|fix|repair|regress|missing|lost|broke|crash|error|fail)"
     r"\w*|\b(?:bring|put|get)\b.{0,60}\bback\b|\bagain\b"
 )
+_PACKAGE = r"(?i)\b(?:sub-?)?packages?\b|\bimportable\b"
+_PACKAGE_FILES = frozenset(("__init__.py", "__init__.pyi"))
+# A new file may say the same as one that was there: these ask for that, or may.
+_COPY = (
+    r"(?i)"
+    r"\b(?:cop(?:y|ies|ied|ying)|duplicat|clon|fork|mirror|templat|scaffold|boilerplate|skeleton"
+    r"|vendor|back-?port|snapshot|fixture|example|sample|starter|locali[sz]|locale|translat"
+    r"|migrat|version|reus|backup|bundl)\w*"
+    r"|\bport(?:s|ed|ing)?\b|\bv\d++\b|\b(?:same|too|also|as well|another|second|both)\b"
+)
 _RELEASE = (
     r"(?i)"
     r"\b(?:bump|raise|set|update|increase)(?:s|ed|ing)? (?:the |our |project'?s? |package'?s? "
@@ -103,6 +113,21 @@ class Request(Struct, frozen=True):
     def may_be_about_places(self) -> bool:
         """Whether moved lines may be all that it asks for; True in doubt."""
         return self.is_for_move or re.search(_ABOUT_PLACES, self.title) is not None
+
+    @property
+    def may_be_about_copies(self) -> bool:
+        """Whether copies of files may be all that it asks for; True in doubt."""
+        return self.is_for_move or re.search(_COPY, self.title) is not None
+
+    def is_for_empty_file(self, path: str, *, is_declared: bool) -> bool:
+        """Whether it asks for a file that may be empty: the one of a package, or one by name."""
+        name = _basename(path)
+        if name in self.title:
+            return True
+        if name not in _PACKAGE_FILES or re.search(_PACKAGE, self.title) is None:
+            return False
+        folder = path.rpartition("/")[0]
+        return is_declared or self._names(folder)
 
     @property
     def is_for_restoring(self) -> bool:
