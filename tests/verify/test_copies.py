@@ -111,6 +111,13 @@ def test_a_copy_is_found_among_many_files_by_its_name(repository):
     check(repository, UNPROVEN, "cosmetic_only")
 
 
+def test_a_copy_is_found_among_many_folders_by_its_place(repository):
+    others = {f"lib/{number}/a.py": f"a = {number}\n" for number in range(copies.MOST_FOLDERS)}
+    repository.commit("more", {**others, "src/x/y/other.py": "import os\n" + LOGIN})
+    repository.commit("AUTH1: log in", {"src/x/y/login.py": "import os  # a\n" + LOGIN})
+    check(repository, UNPROVEN, "cosmetic_only")
+
+
 @pytest.mark.parametrize(
     ("title", "answer"), [("log in", UNPROVEN), ("Rename a.js to login.js", SHIPPED)]
 )

@@ -7,6 +7,7 @@ commit touched: moving work to another place does not undo it.
 import posixpath
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -26,6 +27,7 @@ from dos.verify.io.declarations import Declarations
 from dos.verify.survival import File, Survival
 
 if TYPE_CHECKING:
+    from dos.verify.io.copies import Copies
     from dos.verify.stubs.only_stubs import TextChange
 
 LARGEST_TEXT = 8_000_000  # bytes; a larger file counts by its hash, as a binary one does
@@ -80,10 +82,7 @@ class FootprintReader:
         if is_whole and self._is_put_back(found, file_changes, title):
             found = footprint.restored([file.path for file in found.files])
         if parent and not found.flaw and all(map(_may_be_copy, found.files)):
-            from dos.verify.io import copies  # at use: most commits change what is there
-
-            copied = copies.Copies(self._objects, parent_tree, before, title)
-            found = copied.judge(file_changes, found)
+            found = self._copies.judge(found, file_changes, parent_tree, before, title)
         found = self._unless_idle(file_changes, found, before)
         candidate = structs.replace(candidate, footprint=found, is_scoped=before.is_declared)
         if found.flaw:
@@ -96,6 +95,12 @@ class FootprintReader:
             is_walked=history.is_walked,
             unimported=self._unimported(candidate),
         )
+
+    @cached_property
+    def _copies(self) -> "Copies":
+        from dos.verify.io.copies import Copies  # at use: most commits change what is there
+
+        return Copies(self._objects)
 
     def _is_put_back(self, found: Footprint, changed: Sequence[FileChange], title: str) -> bool:
         """Whether every file that counts is new, and the unit does not ask for old work."""

@@ -5,18 +5,20 @@ is bounded, so that a copy in a large tree may be missed; no other file is calle
 """
 
 import re
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 
 from dos.git.changes import FileChange
 from dos.git.objects import Objects
 from dos.verify import content, file_kinds, footprint
 from dos.verify.file_kinds import Kind
 from dos.verify.footprint import Footprint, Scope
-from dos.verify.work.request import Request
+from dos.verify.survival import File
 
-MOST_FILES = 4_000  # of a tree that are looked at
-MOST_READ = 40  # of them whose text is read
-MOST_COMPARED = 500_000  # bytes of those texts whose tokens are compared
+MOST_FOLDERS = 100  # of a tree that are looked at
+MOST_READ = 30  # files of which the text is read, for all new files of a commit
+MOST_COMPARED = 500_000  # bytes of them whose tokens are compared
+MOST_KEPT = 4_000_000  # bytes of texts that are kept for other commits
 _FILES = (0o100644, 0o100755)  # modes: neither a link nor a submodule
 _CODE = frozenset((Kind.SOURCE, Kind.TEST))
 _WORDS = re.compile(rb"[A-Za-z_]\w++")
@@ -24,116 +26,155 @@ _TELLING_WORDS = 4  # the longest words of a copy, which its source has, too
 
 
 class Copies:
-    """Finds copies of the files in a tree, the one before a commit."""
+    """Finds copies in the commits of one repository, and keeps what it read for the next."""
 
-    def __init__(self, objects: Objects, tree: str, scope: Scope, title: str) -> None:
+    def __init__(self, objects: Objects) -> None:
         self._objects = objects
-        self._tree = tree
-        self._scope = scope
-        self._title = title
+        self._names: dict[str, dict[str, str]] = {}  # of the files in each tree, by blob
+        self._folders: dict[str, dict[str, str]] = {}  # the trees in each tree, by name
+        self._texts: dict[str, bytes] = {}
+        self._kept = 0
 
-    def judge(self, changed: Sequence[FileChange], found: Footprint) -> Footprint:
-        """A footprint of new files; with a flaw if all are copies that nobody asked for."""
+    def judge(
+        self, found: Footprint, changed: Sequence[FileChange], tree: str, scope: Scope, title: str
+    ) -> Footprint:
+        """A footprint of new files; with a flaw if all are copies that nobody asked for.
+
+        `tree` is the one before the commit.
+        """
         paths = [file.path for file in found.files]
-        if not all(map(_is_code, paths)) or any(map(self._scope.names, paths)):
+        if not all(map(_is_code, paths)) or any(map(scope.names, paths)):
             return found
-        if Request(self._title).may_be_about_copies:
-            return found
-        source = self._source([change for change in changed if change.path in paths])
-        if not source:
-            return found
-        return footprint.copied(paths, source)
-
-    def _source(self, added: Sequence[FileChange]) -> str:
-        """The path of which the first of these new files is a copy; empty unless all are."""
-        existing = _Existing(self._objects, self._tree, {_suffix(change.path) for change in added})
+        blobs = {change.path: change.new_blob for change in changed}
+        search = _Search(self, list(self.folders(tree, paths[0])))
         first = ""
-        for change in added:
-            source = existing.source_of(change)
+        for file in found.files:
+            source = search.source_of(blobs[file.path], file)
             if not source:
-                return ""
+                return found
             first = first or source
-        return first
+        from dos.verify.work.request import Request  # at use: it is rare that it comes to this
+
+        if Request(title).may_be_about_copies:
+            return found
+        return footprint.copied(paths, first)
+
+    def files(self, tree: str) -> dict[str, str]:
+        """The names of the files directly in a tree, by their blobs."""
+        if tree not in self._names:
+            entries = self._objects.tree(tree).items()
+            self._names[tree] = {entry.sha: name for name, entry in entries if entry.mode in _FILES}
+            self._folders[tree] = {name: entry.sha for name, entry in entries if entry.is_tree}
+        return self._names[tree]
+
+    def entry(self, tree: str, name: str) -> str:
+        """The blob of a file by its name in a tree; empty if there is none."""
+        entry = self._objects.tree(tree).get(name)
+        return entry.sha if entry and entry.mode in _FILES else ""
+
+    def folders(self, tree: str, near: str) -> Iterator[tuple[str, str]]:
+        """The folders of a tree, each as its path, which ends with a slash, and its own tree.
+
+        Those that lead to the path `near` come first, then those that are not deep.
+        """
+        waiting = deque([("", tree)])
+        for _ in range(MOST_FOLDERS):
+            if not waiting:
+                return
+            path, tree = waiting.popleft()
+            yield path, tree
+            self.files(tree)
+            for name, below in self._folders[tree].items():
+                folder = (f"{path}{name}/", below)
+                if near.startswith(folder[0]):
+                    waiting.appendleft(folder)
+                else:
+                    waiting.append(folder)
+
+    def texts(self, blobs: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Blobs with their contents; without those that are missing."""
+        missing = [blob for blob in blobs if blob not in self._texts]
+        if self._kept > MOST_KEPT:
+            self._texts.clear()
+            self._kept = 0
+            missing = list(blobs)
+        for blob, raw in zip(missing, self._objects.blobs(missing), strict=True):
+            self._texts[blob] = raw or b""
+            self._kept += len(self._texts[blob])
+        for blob in blobs:
+            yield blob, self._texts[blob]
 
 
-class _Existing:
-    """The files of a tree with one of some suffixes, as far as they are looked at."""
+class _Search:
+    """Looks for the sources of the new files of one commit, in the tree before it."""
 
-    def __init__(self, objects: Objects, tree: str, suffixes: set[str]) -> None:
-        self._objects = objects
-        self._paths: dict[str, str] = {}  # by blob
+    def __init__(self, known: Copies, folders: list[tuple[str, str]]) -> None:
+        self._known = known
+        self._folders = folders
         self._may_read = MOST_READ
         self._may_compare = MOST_COMPARED
-        for count, (path, entry) in enumerate(objects.files(tree)):
-            if count >= MOST_FILES:
-                break
-            if _suffix(path) in suffixes and entry.mode in _FILES:
-                self._paths.setdefault(entry.sha, path)
 
-    def source_of(self, change: FileChange) -> str:
+    def source_of(self, blob: str, file: File) -> str:
         """The path of which a new file is a copy; empty if none was found."""
-        same = self._paths.get(change.new_blob, "")
-        if _suffix(same) == _suffix(change.path):
-            return same
-        raw = self._objects.blob(change.new_blob) or b""
-        if len(raw) > MOST_COMPARED:
-            return ""
-        copy = _Text(change.path, raw)
-        blobs = self._nearest(change.path)
-        for blob, other in zip(blobs, self._objects.blobs(blobs), strict=True):
-            if other is None or not copy.may_be_from(other) or len(other) > self._may_compare:
+        suffix = _suffix(file.path)
+        for folder, tree in self._folders:
+            name = self._known.files(tree).get(blob)
+            if name is not None and _suffix(name) == suffix:
+                return folder + name
+        words = _telling_words(file.new or ())
+        paths = self._nearest(file.path)
+        for source, raw in self._known.texts(list(paths)):
+            if not all(word in raw for word in words) or len(raw) > self._may_compare:
                 continue
-            self._may_compare -= len(other)
-            if copy.is_from(other):
-                return self._paths[blob]
+            self._may_compare -= len(raw)
+            [(_, copy)] = self._known.texts([blob])
+            if _is_copy(file, content.decode(copy), content.decode(raw)):
+                return paths[source]
         return ""
 
-    def _nearest(self, path: str) -> list[str]:
-        """The blobs of the same suffix that may be read: those of like names and places first."""
-        suffix = _suffix(path)
-        alike = [blob for blob, other in self._paths.items() if _suffix(other) == suffix]
-        alike.sort(key=lambda blob: _distance(path, self._paths[blob]))
-        nearest = alike[: self._may_read]
-        self._may_read -= len(nearest)
+    def _nearest(self, path: str) -> dict[str, str]:
+        """Paths of the same suffix that may be read, by blob: of like names and places first."""
+        nearest: dict[str, str] = {}
+        for blob, other in self._by_distance(path):
+            if self._may_read <= 0:
+                break
+            if blob not in nearest:
+                nearest[blob] = other
+                self._may_read -= 1
         return nearest
 
+    def _by_distance(self, path: str) -> Iterator[tuple[str, str]]:
+        """The files of the same suffix: of the same name, in the same folder, and all others."""
+        name = path.rpartition("/")[2]
+        own_folder = path.removesuffix(name)
+        suffix = _suffix(path)
+        for folder, tree in self._folders:
+            entry = self._known.entry(tree, name)
+            if entry:
+                yield entry, folder + name
+        for folder, tree in sorted(self._folders, key=lambda each: each[0] != own_folder):
+            for blob, other in self._known.files(tree).items():
+                if _suffix(other) == suffix:
+                    yield blob, folder + other
 
-class _Text:
-    """The text of a new file, which may be a copy."""
 
-    def __init__(self, path: str, raw: bytes) -> None:
-        self._path = path
-        self._text = content.decode(raw)
-        self._code = content.without_layout(path, self._text)
-        lines = "\n".join(content.significant_lines(path, self._text))
-        words = set(_WORDS.findall(lines.encode("utf-8", "surrogateescape")))
-        self._telling = sorted(words, key=len)[-_TELLING_WORDS:]
+def _telling_words(lines: Sequence[str]) -> list[bytes]:
+    """The longest words of a code, which every copy of it has."""
+    code = "\n".join(lines).encode("utf-8", "surrogateescape")
+    return sorted(set(_WORDS.findall(code)), key=len)[-_TELLING_WORDS:]
 
-    def may_be_from(self, raw: bytes) -> bool:
-        """Whether another file has the longest words of this one."""
-        return all(word in raw for word in self._telling)
 
-    def is_from(self, raw: bytes) -> bool:
-        """Whether another file has the same tokens."""
-        other = content.decode(raw)
-        if content.without_layout(self._path, other) != self._code:
-            return False
-        return not content.differs_in_substance(self._path, other, self._text)
+def _is_copy(file: File, text: str, other: str) -> bool:
+    """Whether the text of a new file has the same tokens as another."""
+    if content.without_layout(file.path, other) != content.without_layout(file.path, text):
+        return False
+    return not content.differs_in_substance(file.path, other, text)
 
 
 def _is_code(path: str) -> bool:
     """Whether a file is code by its own name, too: settings and data of tests are not."""
     name = path.rpartition("/")[2]
     return file_kinds.kind(path) in _CODE and file_kinds.kind(name) in _CODE
-
-
-def _distance(path: str, other: str) -> int:
-    """How far one file is from another: 0 by the same name, 1 in the same folder, else 2."""
-    folder, _, name = path.rpartition("/")
-    other_folder, _, other_name = other.rpartition("/")
-    if name == other_name:
-        return 0
-    return 1 if folder == other_folder else 2
 
 
 def _suffix(path: str) -> str:
