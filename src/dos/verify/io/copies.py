@@ -18,6 +18,7 @@ from dos.verify.survival import File
 MOST_FOLDERS = 100  # of a tree that are looked at
 MOST_READ = 30  # files of which the text is read, for all new files of a commit
 MOST_COMPARED = 500_000  # bytes of them whose tokens are compared
+MOST_TREES = 2_000  # that are kept for other commits
 MOST_KEPT = 4_000_000  # bytes of texts that are kept for other commits
 _FILES = (0o100644, 0o100755)  # modes: neither a link nor a submodule
 _CODE = frozenset((Kind.SOURCE, Kind.TEST))
@@ -62,6 +63,9 @@ class Copies:
     def files(self, tree: str) -> dict[str, str]:
         """The names of the files directly in a tree, by their blobs."""
         if tree not in self._names:
+            if len(self._names) >= MOST_TREES:
+                self._names.clear()
+                self._folders.clear()
             entries = self._objects.tree(tree).items()
             self._names[tree] = {entry.sha: name for name, entry in entries if entry.mode in _FILES}
             self._folders[tree] = {name: entry.sha for name, entry in entries if entry.is_tree}
@@ -83,7 +87,7 @@ class Copies:
                 return
             path, tree = waiting.popleft()
             yield path, tree
-            self.files(tree)
+            self.files(tree)  # reads its folders, too
             for name, below in self._folders[tree].items():
                 folder = (f"{path}{name}/", below)
                 if near.startswith(folder[0]):
@@ -91,18 +95,18 @@ class Copies:
                 else:
                     waiting.append(folder)
 
-    def texts(self, blobs: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Blobs with their contents; without those that are missing."""
-        missing = [blob for blob in blobs if blob not in self._texts]
+    def texts(self, blobs: Sequence[str]) -> list[tuple[str, bytes]]:
+        """Blobs with their contents; empty for those that are missing or too large."""
         if self._kept > MOST_KEPT:
             self._texts.clear()
             self._kept = 0
-            missing = list(blobs)
-        for blob, raw in zip(missing, self._objects.blobs(missing), strict=True):
-            self._texts[blob] = raw or b""
-            self._kept += len(self._texts[blob])
-        for blob in blobs:
-            yield blob, self._texts[blob]
+        unread = [blob for blob in blobs if blob not in self._texts]
+        for blob, raw in zip(unread, self._objects.blobs(unread), strict=True):
+            self._texts[blob] = b""
+            if raw is not None and len(raw) <= MOST_COMPARED:
+                self._texts[blob] = raw
+                self._kept += len(raw)
+        return [(blob, self._texts[blob]) for blob in blobs]
 
 
 class _Search:
@@ -124,7 +128,8 @@ class _Search:
         words = _telling_words(file.new or ())
         paths = self._nearest(file.path)
         for source, raw in self._known.texts(list(paths)):
-            if not all(word in raw for word in words) or len(raw) > self._may_compare:
+            has_words = raw and all(word in raw for word in words)
+            if not has_words or len(raw) > self._may_compare:
                 continue
             self._may_compare -= len(raw)
             [(_, copy)] = self._known.texts([blob])
