@@ -111,6 +111,16 @@ def test_a_copy_is_found_among_many_files_by_its_name(repository):
     check(repository, UNPROVEN, "cosmetic_only")
 
 
+def test_each_file_of_a_copied_folder_is_found(repository):
+    others = {f"lib/{number}.py": f"def part():\n    return {number}\n" for number in range(90)}
+    texts = {name: LOGIN.replace("user", name) for name in ("one", "two", "three")}
+    old = {f"v1/{name}.py": text for name, text in texts.items()}
+    repository.commit("more", {**others, **old})
+    new = {f"v2/{name}.py": f"# new\n{text}" for name, text in texts.items()}
+    repository.commit("AUTH1: log in", new)
+    check(repository, UNPROVEN, "cosmetic_only")
+
+
 def test_a_copy_is_found_among_many_folders_by_its_place(repository):
     others = {f"lib/{number}/a.py": f"a = {number}\n" for number in range(copies.MOST_FOLDERS)}
     repository.commit("more", {**others, "src/x/y/other.py": "import os\n" + LOGIN})

@@ -16,7 +16,8 @@ from dos.verify.footprint import Footprint, Scope
 from dos.verify.survival import File
 
 MOST_FOLDERS = 100  # of a tree that are looked at
-MOST_READ = 30  # files of which the text is read, for all new files of a commit
+MOST_READ = 30  # files of which the text is read, for each new file of a commit
+MOST_READ_IN_ALL = 300
 MOST_COMPARED = 500_000  # bytes of them whose tokens are compared
 MOST_TREES = 2_000  # that are kept for other commits
 MOST_KEPT = 4_000_000  # bytes of texts that are kept for other commits
@@ -115,7 +116,7 @@ class _Search:
     def __init__(self, known: Copies, folders: list[tuple[str, str]]) -> None:
         self._known = known
         self._folders = folders
-        self._may_read = MOST_READ
+        self._may_read = MOST_READ_IN_ALL
         self._may_compare = MOST_COMPARED
 
     def source_of(self, blob: str, file: File) -> str:
@@ -141,7 +142,7 @@ class _Search:
         """Paths of the same suffix that may be read, by blob: of like names and places first."""
         nearest: dict[str, str] = {}
         for blob, other in self._by_distance(path):
-            if self._may_read <= 0:
+            if self._may_read <= 0 or len(nearest) >= MOST_READ:
                 break
             if blob not in nearest:
                 nearest[blob] = other
