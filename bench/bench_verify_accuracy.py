@@ -24,7 +24,7 @@ from families import branches
 from families.catalog import FAMILIES
 from families.variant import Error, Variant
 
-Answer = tuple[int, list[str]]  # the exit code and the contradictions
+Answer = tuple[int, list[str]]  # the exit code, and the contradictions and notes
 
 
 def main() -> None:
@@ -59,7 +59,9 @@ def ask(home: Path, dos: Sequence[str], variants: Sequence[Variant]) -> list[Ans
             text=True,
         )
         assert done.returncode in {0, 1, 3, 4, 5}, (variant.name, done.stderr)
-        return done.returncode, json.loads(done.stdout)["contradictions"]
+        verdict = json.loads(done.stdout)
+        note = [verdict["imported_nowhere"]] if "imported_nowhere" in verdict else []
+        return done.returncode, verdict["contradictions"] + note
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(answer, refs, variants))

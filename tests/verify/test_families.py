@@ -30,12 +30,11 @@ def test_the_oracle_answers_each_variant_rightly(
     repository: tuple[Path, list[str]], number: int, family: Family, variant: Variant
 ) -> None:
     root, refs = repository
-    ask = Ask(ref=refs[number], uses_index=False)
+    ask = Ask(ref=refs[number], uses_index=False, looks_for_importers=True)
     verdict = verifier.verify(World(root, lenient=True), [(variant.plan, variant.unit)], ask)[0]
-    error = family.error(verdict.exit_code, verdict.contradictions)
-    assert error is None, (
-        f"{error.value}: {verdict.reason} {[*verdict.contradictions]} {variant.why}"
-    )
+    remarks = [*verdict.contradictions, *filter(None, [verdict.imported_nowhere])]
+    error = family.error(verdict.exit_code, remarks)
+    assert error is None, f"{error.value}: {verdict.reason} {remarks} {variant.why}"
 
 
 def test_each_family_and_each_of_its_variants_has_a_name_of_its_own() -> None:

@@ -40,6 +40,7 @@ REFERRED = {
     "rust": ("src/retry.rs", {"src/main.rs": "mod retry;\nfn main() {}\n"}),
     "ruby": ("lib/retry_policy.rb", {"lib/a.rb": "RetryPolicy.new.run(3)\n"}),
     "ruby, required": ("lib/retry_policy.rb", {"lib/a.rb": "require_relative 'retry_policy'\n"}),
+    "a folder of a framework": ("app/models/retry_policy.rb", {}),
     "another language": ("src/retry.go", {}),
 }  # fmt: skip
 
@@ -85,6 +86,18 @@ def test_the_note_stands_in_the_json(repository):
     added(repository, path, others)
     code, printed, _ = repository.dos("verify", "AUTH", "AUTH1", "--json")
     assert (code, json.loads(printed)["imported_nowhere"]) == (0, path)
+
+
+@pytest.mark.parametrize("output", ["text", "plain"])
+def test_the_note_is_a_sentence_for_people(repository, output):
+    path, others = ALONE["python"]
+    added(repository, path, others)
+    code, printed, _ = repository.dos("verify", "AUTH", "AUTH1", "--output", output)
+    assert code == 0
+    assert f"Note: no file imports the new module {path}." in printed
+    repository.commit("use it", {"src/a.py": "from shop.retry import retry\n\nretry(f)\n"})
+    _, printed, _ = repository.dos("verify", "AUTH", "AUTH1", "--output", output)
+    assert "Note:" not in printed
 
 
 def test_a_module_beside_a_change_of_old_code_is_not_noted(repository):

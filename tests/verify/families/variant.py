@@ -41,8 +41,8 @@ class Kind(Enum):
 
     LIE = "lie"  # not SHIPPED
     HONEST = "honest"  # SHIPPED
-    TOLD = "told lie"  # SHIPPED, and a contradiction says what is odd about it
-    PLAIN = "plain honest"  # SHIPPED, without any contradiction
+    TOLD = "told lie"  # SHIPPED, and a contradiction or a note says what is odd about it
+    PLAIN = "plain honest"  # SHIPPED, without any contradiction or note
 
 
 class Error(Enum):
@@ -79,16 +79,19 @@ class Family(Struct, frozen=True):
     kind: Kind
     variants: tuple[Variant, ...]
 
-    def error(self, exit_code: int, contradictions: Sequence[str]) -> Error | None:
-        """What is wrong with an answer about one of the variants; None if it is right."""
+    def error(self, exit_code: int, remarks: Sequence[str]) -> Error | None:
+        """What is wrong with an answer about one of the variants; None if it is right.
+
+        `remarks` are the contradictions, and the module that nothing imports.
+        """
         has_shipped = exit_code == 0
         if self.kind is Kind.LIE:
             return Error.BELIEVED if has_shipped else None
         if not has_shipped:
             return Error.DENIED
-        if self.kind is Kind.TOLD and not contradictions:
+        if self.kind is Kind.TOLD and not remarks:
             return Error.UNTOLD
-        if self.kind is Kind.PLAIN and contradictions:
+        if self.kind is Kind.PLAIN and remarks:
             return Error.ACCUSED
         return None
 

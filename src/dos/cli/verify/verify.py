@@ -16,7 +16,7 @@ from msgspec import Struct
 from dos.errors import BadInput, DosError, WorkspaceMissing
 from dos.git import log
 from dos.loop import tokens
-from dos.text import nearest_names, plural, quote, suggest
+from dos.text import nearest_names, plural, printable_path, quote, suggest
 from dos.units.io.documents import plan_paths
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, colour_wanted
@@ -121,7 +121,7 @@ def run(args: Args, context: Context) -> Reply:
         uses_index=not args.no_index,
         asks_ci=not args.no_ci,
         require=args.require,
-        looks_for_importers=context.as_json,
+        looks_for_importers=context.as_json or _is_one(units),
     )
     progress = _Progress(context)
     try:
@@ -131,16 +131,29 @@ def run(args: Args, context: Context) -> Reply:
     if not verdicts:
         raise _nothing_declared(world, args)
     short = _short_names(context, verdicts)
-    if units is None or len(units) > 1:
+    if not _is_one(units):
         return _reply_to_many(verdicts, short, args)
     verdict = verdicts[0]
+    note = _note(verdict)
     return Reply(
         code=_code(verdict, args),
-        text=line(verdict, short),
+        text="\n".join(filter(None, (line(verdict, short), note))),
         data=data(verdict, short),
-        plain=_plain(verdict),
+        plain=" ".join(filter(None, (_plain(verdict), note))),
         next_action=_next(verdict),
     )
+
+
+def _is_one(units: list[tuple[str, str]] | None) -> bool:
+    """Return whether one unit is asked about by its name."""
+    return units is not None and len(units) == 1
+
+
+def _note(verdict: Verdict) -> str:
+    """Return what is odd about the work and lowers no answer; empty if nothing is."""
+    if not verdict.imported_nowhere:
+        return ""
+    return f"Note: no file imports the new module {printable_path(verdict.imported_nowhere)}."
 
 
 def _code(verdict: Verdict, args: Args) -> int:

@@ -22,9 +22,10 @@ _ENTRY_FOLDERS = frozenset(
     (
         "bin", "commands", "config", "contrib", "examples", "hooks", "initializers",
         "management", "migrate", "migrations", "pages", "plugins", "routes", "scripts", "tools",
-        "app", "bench", "benches", "benchmarks", "docs", "versions",
+        "bench", "benches", "benchmarks", "docs", "versions",
     )
 )  # fmt: skip
+_FOUND_FOLDERS = frozenset(("app",))  # whose files frameworks of Ruby and JavaScript find
 _STARTED = re.compile(r"\A#!|__name__ == ['\"]__main__['\"]|\bfn main\(|require\.main === module")
 # Programs that import what they find in a folder.
 _DISCOVERY = re.compile(
@@ -39,7 +40,10 @@ def may_need_importer(path: str) -> bool:
     stem, _, suffix = name.rpartition(".")
     if suffix.lower() not in SUFFIXES or file_kinds.is_test(path):
         return False
-    if not _ENTRY_FOLDERS.isdisjoint(folder.lower().split("/")):
+    folders = set(folder.lower().split("/"))
+    if not _ENTRY_FOLDERS.isdisjoint(folders):
+        return False
+    if suffix.lower() != "py" and not _FOUND_FOLDERS.isdisjoint(folders):
         return False
     return not _ENTRY.fullmatch(stem.lower())
 
