@@ -16,7 +16,7 @@ KEPT = [
      ["#!/usr/bin/env python", "import os"]),
     ("a.py", 'def f( a , b ):\n  r"""d"""\n  return a[ 1 ]\n', ["def f(a,b):", " return a[1]"]),
     ("a.py", 'x = (\n    "kept"\n    "too"\n)\n', ["x=(", ' "kept"', ' "too"', ")"]),
-    ("a.py", 's = """a\n   b # c\n\n"""\n', ['s="""a', "   b # c", '"""']),
+    ("a.py", 's = """a\n   b # c\n\n"""\n', ['s="""a', "   b # c", "", '"""']),
     ("a.py", 'x = \\\n"kept"\n', ["x=\\", '"kept"']),
     ("a.py", 'if x:\n\t"gone"\n\ty()\n', ["if x:", " y()"]),
     ("a.js", 'const u = "http://x"; /* a\n b */ let y\n', ['const u="http://x";let y']),
@@ -51,7 +51,7 @@ KEPT = [
     ("a.erl", 'x() -> "%". % c\n', ['x() -> "%".']),
     ("a.clj", '(f "; no") ; c\n', ['(f "; no")']),
     ("Dockerfile", "# c\nRUN a  b\n", ["RUN a b"]),
-    ("Makefile", "all:\n\tx # c\n", ["all:", " x"]),
+    ("Makefile", "all:\n\tx # c\n", ["all:", "\tx"]),
     ("a.unheard", "# kept\n\n b   c", ["# kept", "b c"]),
 ]  # fmt: skip
 

@@ -29,6 +29,7 @@ _LARGEST_TOKENS = 300_000  # characters of a text that is read as tokens
 _QUOTED = re.compile(r"'([^'\"\\]*+)'")  # a string that double quotes hold as well
 _TAB_WIDTH = 8
 _PYTHON = frozenset(("py", "pyi"))
+_YAML = frozenset(("yml", "yaml"))
 
 
 def significant_lines(path: str, text: str) -> list[str]:
@@ -184,13 +185,26 @@ def _is_same_program(suffix: str, old: str, new: str, language: CompiledLanguage
         is_same = python_code.is_same_program(old, new)
         if is_same is not None:
             return is_same and _obeyed(old, language) == _obeyed(new, language)
+    if _suffix(path) in _YAML:
+        from dos.verify.code import yaml_code  # at use, as above
+
+        if yaml_code.is_same_document(old, new):
+            return True
     is_long = max(len(old), len(new)) > _LARGEST_TOKENS
-    if is_long or language.language.breaks is Breaks.EVERY:
+    if is_long or _is_bound_to_lines(old, new, language):
         return _joined(_lines(old, language)) == _joined(_lines(new, language))
     from dos.verify.code import tokens  # at use, as above
 
     old_tokens = tokens.tokens(_scanned(old, language), language.language)
     return old_tokens == tokens.tokens(_scanned(new, language), language.language)
+
+
+def _is_bound_to_lines(old: str, new: str, language: CompiledLanguage) -> bool:
+    """Whether the end of every line means something in one of two texts."""
+    if language.language.breaks is Breaks.EVERY:
+        return True
+    bound = language.line_bound
+    return bound is not None and bool(bound.search(old) or bound.search(new))
 
 
 def _obeyed(text: str, language: CompiledLanguage) -> list[str]:
@@ -329,7 +343,7 @@ def _split(code: str, style: Language, obeyed: re.Pattern[str] | None = None) ->
     """The lines of a text without comments; with their depth where indentation counts."""
     lines = code.split("\n")
     if style.indented:
-        return _with_depths(lines)
+        return _with_depths(lines, has_recipes=style.recipes)
     return _stripped(lines, style.lines, obeyed)
 
 
@@ -340,10 +354,10 @@ def _stripped(
     stripped = []
     for line in lines:
         if line[:1] == _INNER:
-            plain = line[1:]
-        else:
-            plain = line.strip()
-        if not plain or plain.isspace():
+            stripped.append(line[1:])
+            continue
+        plain = line.strip()
+        if not plain:
             continue
         if comments and plain.startswith(comments) and not (obeyed and obeyed.match(plain)):
             continue
@@ -351,17 +365,22 @@ def _stripped(
     return stripped
 
 
-def _with_depths(lines: list[str]) -> list[str]:
-    """Each line behind one space per block around it, however wide its author indents."""
+def _with_depths(lines: list[str], *, has_recipes: bool) -> list[str]:
+    """Each line behind one space per block around it, however wide its author indents.
+
+    With `has_recipes`, behind a tab if it begins with one.
+    """
     levels = [0]
     indented = []
     for line in lines:
         if line[:1] == _INNER:
-            if line[1:] and not line[1:].isspace():
-                indented.append(line[1:])
+            indented.append(line[1:])
             continue
         bare = line.strip()
         if not bare:
+            continue
+        if has_recipes and line[0] == "\t":
+            indented.append("\t" + bare)
             continue
         margin = line[: len(line) - len(line.lstrip())]
         column = len(margin.expandtabs(_TAB_WIDTH))

@@ -10,7 +10,7 @@ import re
 from enum import StrEnum
 from functools import cache
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 
 class Breaks(StrEnum):
@@ -29,6 +29,7 @@ class Language(Struct, frozen=True, kw_only=True):
     drop: tuple[str, ...] = ()
     obeyed: str = ""  # how a comment begins that a compiler or a runner reads: it is none
     obeyed_first: bool = False  # and such a one stands in the first two lines
+    preamble: str = ""  # comment lines that the line after them makes code; group: code
     nest: tuple[str, str] | None = None  # how a comment that nests opens and closes
     raw: str = ""  # its groups name the end of it; `dashes` says that it is a comment
     here_ends: str = ""  # a line that ends a document inside the text; group: word
@@ -40,6 +41,9 @@ class Language(Struct, frozen=True, kw_only=True):
     commas: str = ""  # before which brackets a last comma means nothing
     loose_braces: bool = False  # braces around one statement mean nothing
     like_quotes: bool = False  # 'a' is "a"
+    loose_semicolons: bool = False  # the end of a line can stand for a semicolon
+    line_bound: str = ""  # in a text that has this, the end of every line means something
+    recipes: bool = False  # a tab at the beginning of a line means something
 
 
 class CompiledLanguage(Struct, frozen=True, kw_only=True):
@@ -49,6 +53,8 @@ class CompiledLanguage(Struct, frozen=True, kw_only=True):
     finds: re.Pattern[str] | None
     nests: re.Pattern[str] | None
     obeyed: re.Pattern[str] | None
+    preamble: re.Pattern[str] | None
+    line_bound: re.Pattern[str] | None
     closes_here: re.Pattern[str] | None  # a line that may end a document inside the text
 
 
@@ -71,12 +77,14 @@ _REGEX = (
     r"(?:(?<=[=(:,\[!&|?{};+~])|(?<=[=(:,\[!&|?{};+~] )|(?<=return )|^)/(?![/*])"
     r"(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n]){0,200}+\]){1,400}+/"
 )
+_PHP_TEXT = r"[^<]*+(?:<(?!\?)[^<]*+)*+(?:<\?(?:php\b|=)?|\Z)"  # outside of its code
 _SHEBANG = r"\A\#![^\n]*+"
 
 _HERE_ENDS = r"\n[ \t]*+(?P<word>\w++)(?=\n|\Z)"
 
 # Comments.
 _SLASHES = r"//[^\n]*+"
+_SPLICED = r"//[^\\\n]*+(?:\\.[^\\\n]*+)*+"  # goes on after a backslash
 _BLOCK = r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)"
 _MARKUP_BLOCK = r"<!--[^-]*+(?:-(?!->)[^-]*+)*+(?:-->|\Z)"
 _HASH = r"\#[^\n]*+"
@@ -86,6 +94,16 @@ _DASHES = r"--[^\n]*+"
 UNCLOSED = re.compile(r"/\*(?!.*\*/\Z)|<!--(?!.*-->\Z)|<\#(?!.*\#>\Z)", re.DOTALL)
 
 _C_COMMENTS = (_BLOCK, _SLASHES)
+
+_C = Language(
+    begins="\"'/",
+    keep=(_DOUBLE, _CHARACTER),
+    drop=(_BLOCK, _SPLICED),
+    tight=True,
+    breaks=Breaks.NOTHING,
+    commas="}",
+    loose_braces=True,
+)
 
 # By suffixes, or by the names of files without one. What a language adds to its neighbours:
 # - C++ and Rust have raw strings, whose end is named at their beginning;
@@ -100,34 +118,10 @@ _C_COMMENTS = (_BLOCK, _SLASHES)
 # Languages that are not here are read by Pygments, if it has a lexer that takes linear time.
 
 _TABLE = {
-    "c h m mm proto zig v sol d thrift prisma wgsl": Language(
-        begins="\"'/",
-        keep=(_DOUBLE, _CHARACTER),
-        drop=_C_COMMENTS,
-        tight=True,
-        breaks=Breaks.NOTHING,
-        commas="}",
-        loose_braces=True,
-    ),
-    "cc cpp cxx hh hpp ino cu cuh": Language(
-        begins="\"'/",
-        keep=(_DOUBLE, _CHARACTER),
-        drop=_C_COMMENTS,
-        raw=r'(?<=R)"(?P<mark>[^()\\\s"]{0,16})\(',
-        tight=True,
-        breaks=Breaks.NOTHING,
-        commas="}",
-        loose_braces=True,
-    ),
-    "java": Language(
-        begins="\"'/",
-        keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER),
-        drop=_C_COMMENTS,
-        tight=True,
-        breaks=Breaks.NOTHING,
-        commas="}",
-        loose_braces=True,
-    ),
+    "c h m mm": _C,
+    "proto zig v sol d thrift prisma wgsl": structs.replace(_C, drop=_C_COMMENTS),
+    "cc cpp cxx hh hpp ino cu cuh": structs.replace(_C, raw=r'(?<=R)"(?P<mark>[^()\\\s"]{0,16})\('),
+    "java": structs.replace(_C, keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=_C_COMMENTS),
     "kt kts swift": Language(
         begins="\"'/",
         keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER),
@@ -163,33 +157,41 @@ _TABLE = {
             r"//(?:go:|export |line |[ \t]*+\+build\b)"
             r'|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/\n?import[ \t]++"C"'  # which is compiled as C
         ),
+        preamble=(
+            r'(?:\A|^(?!//)[^\n]*+\n)(?P<code>(?://[^\n]*+\n)++)import[ \t]++"C"'  # so is this
+        ),
         tight=True,
         breaks=Breaks.SOME,
         commas=")]}",
     ),
-    "cs": Language(
-        begins="\"'/",
-        keep=(_VERBATIM, _BARE_TRIPLE, _DOUBLE, _CHARACTER),
-        drop=_C_COMMENTS,
-        tight=True,
-        breaks=Breaks.NOTHING,
-        commas="}",
-        loose_braces=True,
+    "cs": structs.replace(
+        _C, keep=(_VERBATIM, _BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=_C_COMMENTS
     ),
     "js jsx mjs cjs ts tsx": Language(
         begins="\"'/`#",
         keep=(_SHEBANG, _BACKTICK, _DOUBLE, _SINGLE, _REGEX),
         drop=_C_COMMENTS,
+        obeyed=(
+            r"///[ \t]*+<(?:reference|amd-)|/[/*]@cc_on|/\*[*\s]*+(?:webpack[A-Z]|@vite-ignore"
+            r"|@jsx|@(?:jest|vitest)-environment)"
+        ),
         tight=True,
         breaks=Breaks.SOME,
         commas=")]}",
         loose_braces=True,
         like_quotes=True,
+        loose_semicolons=True,
     ),
     "php": Language(
-        begins="\"'/#<",
-        keep=(_SHEBANG, _LONG_DOUBLE, _LONG_SINGLE),
-        drop=(*_C_COMMENTS, r"\#(?!\[)[^\n]*+"),
+        begins="\"'/#<?",
+        keep=(
+            _SHEBANG,
+            rf"\?>{_PHP_TEXT}",
+            rf"\A(?=<(?!\?)){_PHP_TEXT}",
+            _LONG_DOUBLE,
+            _LONG_SINGLE,
+        ),
+        drop=(_BLOCK, r"(?://|\#(?!\[))[^\n?]*+(?:\?(?!>)[^\n?]*+)*+"),
         raw=r"<<<[ \t]*+[\"']?+(?P<here>\w++)[\"']?+(?=\n)",
         here_ends=r"\n[ \t]*+(?P<word>\w++)",
         tight=True,
@@ -261,7 +263,7 @@ _TABLE = {
         raw=r"(?P<dashes>\#)?\[(?P<equals>=*+)\[",
     ),
     "mk makefile": Language(
-        begins="#\\\\", keep=(_SHEBANG, r"\\."), drop=(_SHELL_HASH,), indented=True
+        begins="#\\\\", keep=(_SHEBANG, r"\\."), drop=(_SHELL_HASH,), indented=True, recipes=True
     ),
     "dockerfile": Language(lines=("#",), obeyed=r"\#[ \t]*+(?:syntax|escape|check)[ \t]*+="),
     "env gitignore gitattributes dockerignore": Language(lines=("#",)),
@@ -289,6 +291,8 @@ _TABLE = {
         keep=(_BARE_SINGLE, _BARE_DOUBLE),
         drop=(_BLOCK, _DASHES),
         obeyed=r"/\*[!+]|--\+",
+        breaks=Breaks.NOTHING,
+        line_bound=r"[$\\#]|^[ \t]*+(?i:go|delimiter|prompt|spool|rem)\b",  # of its clients
     ),
     "lua": Language(
         begins="\"'-[",
@@ -351,8 +355,10 @@ def compiled_language(suffix: str) -> CompiledLanguage | None:
         language=language,
         finds=_finds(language),
         nests=_nests(language),
-        obeyed=_compiled(language.obeyed) if language.obeyed else None,
-        closes_here=_compiled(language.here_ends) if language.here_ends else None,
+        obeyed=_optional(language.obeyed),
+        preamble=_optional(language.preamble),
+        line_bound=_optional(language.line_bound),
+        closes_here=_optional(language.here_ends),
     )
 
 
@@ -379,6 +385,10 @@ def _nests(language: Language) -> re.Pattern[str] | None:
         return None
     opens, closes = language.nest
     return _compiled(f"({opens})|{closes}")
+
+
+def _optional(pattern: str) -> re.Pattern[str] | None:
+    return _compiled(pattern) if pattern else None
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

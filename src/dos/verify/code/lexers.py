@@ -33,6 +33,12 @@ _FREE = """
 _KEPT = ("Hashbang", "Preproc", "PreprocFile", "Directive")  # kinds of comments that are code
 _OBEYED = re.compile(r"#!|\{-#|!\$|!DIR\$|/\*[!+]|--\+")
 
+_DOCUMENTATION = re.compile(
+    r"@(?:module|type)?doc[ \t]++(?:(?:~[sS])?+\"{3}[^\"]*+(?:\"(?!\"\")[^\"]*+)*+\"{3}"
+    r"|\"(?!\"\")[^\"\\\n]*+(?:\\[^\n][^\"\\\n]*+)*+\")"
+)
+_IN_USE = re.compile(r"iex>|#\{")  # a test that a runner reads, and code in a text
+
 
 def segments(suffix: str, text: str) -> tuple[list[Segment], Language] | None:
     """The strings and comments of a text with the code around them, and how it is laid out.
@@ -43,7 +49,27 @@ def segments(suffix: str, text: str) -> tuple[list[Segment], Language] | None:
     if not name or len(text) > LARGEST_TEXT or _LONG_BLANK.search(text):
         return None
     pieces = _lexer(name).get_tokens_unprocessed(text)
+    if name == "elixir":
+        pieces = _without_documentation(pieces, text)
     return list(_joined(pieces)), Language(indented=is_indented)
+
+
+def _without_documentation(
+    pieces: Iterable[tuple[int, Any, str]], text: str
+) -> Iterator[tuple[int, Any, str]]:
+    """The pieces of Elixir, with its `@doc` as comments unless they hold tests or code."""
+    read_to = 0
+    for start, kind, piece in pieces:
+        end = start + len(piece)
+        if end <= read_to:
+            continue
+        found = _DOCUMENTATION.match(text, start) if piece[:1] == "@" else None
+        if found and kind[:2] == ("Name", "Attribute") and not _IN_USE.search(found[0]):
+            yield start, ("Comment",), found[0]
+            read_to = found.end()
+        else:
+            first = max(start, read_to)
+            yield first, kind, text[first:end]
 
 
 def _joined(pieces: Iterable[tuple[int, Any, str]]) -> Iterator[Segment]:

@@ -99,11 +99,26 @@ class Scanner:
         """Whether what looks like a comment is closed, and no compiler or runner obeys it."""
         if end >= len(self.text) and UNCLOSED.match(self.text, start):
             return False
+        if self._is_in_preamble(start):
+            return False
         obeyed = self.language.obeyed
         if obeyed is None or not obeyed.match(self.text, start):
             return True
         # Most of them are obeyed in the first lines only, and those that are not are rare.
         return self.language.language.obeyed_first and self.text.count("\n", 0, start) > 1
+
+    def _is_in_preamble(self, place: int) -> bool:
+        """Whether the line after a comment makes it code."""
+        if self.language.preamble is None:
+            return False
+        at = bisect.bisect(self._preambles, (place, len(self.text))) - 1
+        return at >= 0 and place < self._preambles[at][1]
+
+    @cached_property
+    def _preambles(self) -> list[tuple[int, int]]:
+        """Where comments begin and end that are code."""
+        assert self.language.preamble is not None
+        return [found.span("code") for found in self.language.preamble.finditer(self.text)]
 
     def _end_of_nested(self, at: int) -> tuple[int, bool]:
         """Where a comment that nests ends; one that is never closed is kept as text."""

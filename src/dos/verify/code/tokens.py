@@ -6,7 +6,7 @@ tokens stays, and what is in doubt is kept.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from dos.verify.code.languages import Breaks, Language
 from dos.verify.code.scanner import Segment
@@ -32,11 +32,22 @@ _CONTINUES = frozenset(
      "catch", "finally")
 )  # fmt: skip
 
+# Before a semicolon the first are names; without one they would go on in the next line, as the
+# line before does with the others.
+_MODIFIERS = frozenset(
+    ("abstract", "accessor", "async", "declare", "get", "let", "module", "namespace", "set",
+     "static", "type")
+)  # fmt: skip
+_NO_BEGINNING = frozenset("([`/+-*%<>&|^!,.?:=")
+_INFIX = frozenset(("in", "instanceof", "of", "as", "satisfies", "is"))
+
 
 def tokens(segments: Iterable[Segment], language: Language) -> list[str]:
     """The tokens of a text in a tight language; none at all if no word is among them."""
     reader = _Reader(language)
+    has_markup = False  # in whose texts a semicolon is a character
     for segment in segments:
+        has_markup |= "</" in segment.code or "/>" in segment.code
         for match in _TOKEN.finditer(segment.code):
             reader.take(match)
         if segment.is_comment:
@@ -45,6 +56,8 @@ def tokens(segments: Iterable[Segment], language: Language) -> list[str]:
             reader.add(_plain_quotes(segment.literal) if language.like_quotes else segment.literal)
     if not any(any(map(str.isalnum, token)) for token in reader.tokens):
         return []
+    if language.loose_semicolons and not has_markup:
+        return list(_with_line_ends(reader.tokens))
     return reader.tokens
 
 
@@ -164,7 +177,8 @@ class _Reader:
     def _is_loose(self, bracket: _Bracket, before: str) -> bool:
         """Whether braces stand around one plain statement, or around nothing after a statement."""
         if bracket.at == len(self.tokens) - 1:
-            return before == ";"
+            is_in_markup = self.language.like_quotes and before == ">"  # `<p>{/* hi */}</p>`
+            return before == ";" or is_in_markup
         if not self.language.loose_braces or before not in (")", "else"):
             return False
         is_one = bracket.semicolons == 1 and self.tokens[-1] == ";"
@@ -176,6 +190,30 @@ class _Reader:
             opens, name, closes = self.tokens[-3:]
             if opens == "(" and closes == ")" and name.isidentifier():
                 self.tokens[-3:] = [name]
+
+
+def _with_line_ends(tokens: Sequence[str]) -> Iterator[str]:
+    """The tokens, with a line end for each semicolon for which one could stand."""
+    opened: list[int] = []
+    header_end = -1  # the bracket that closed the last header of a condition or a loop
+    for at, token in enumerate(tokens):
+        if token in _BRACKETS:
+            opened.append(at)
+        elif token in _OPENS and opened:
+            begins = opened.pop()
+            if begins and tokens[begins - 1] in _HEADERS:
+                header_end = at
+        is_block = not opened or tokens[opened[-1]] == "{"
+        if token != ";" or not is_block or header_end == at - 1:
+            yield token
+            continue
+        before, after = tokens[max(at - 1, 0)], tokens[at + 1] if at + 1 < len(tokens) else "}"
+        if before in _OPEN_ENDED or before in _MODIFIERS or after[:1] in _NO_BEGINNING:
+            yield token
+        elif after != "}" and after not in _CONTINUES and after not in _INFIX:
+            yield "\n"
+        elif after != "}":
+            yield token
 
 
 def _plain_quotes(literal: str) -> str:
