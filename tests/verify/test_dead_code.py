@@ -21,6 +21,26 @@ SHELL = "total() {\n  return 0\n}\n"
 
 # A path, the text before, and the text after.
 LIES = {
+    "a text after a statement": ("a.js", "f();\ng();\n", "f();\n'retry(3)';\ng();\n"),
+    "a text of ruby": ("a.rb", "f\ng\n", "f\n'retry 3'\ng\n"),
+    "a here document of ruby": ("a.rb", "f\ng\n", "f\n<<~A\n  retry 3\nA\ng\n"),
+    "a text of perl": ("a.pl", "f();\ng();\n", "f();\n'retry 3';\ng();\n"),
+    "a text of php": ("a.php", "<?php\nf();\n", "<?php\nf();\n'retry(3)';\n"),
+    "a text for nobody": ("a.sh", "f\n", ": 'retry\nand again'\nf\n"),
+    "a quoted document for nobody": ("a.sh", "f\n", ": <<'A'\n$(retry)\nA\nf\n"),
+    "below a condition amid a line": (
+        "a.c",
+        "int f(void) { return 1; }\n",
+        "int f(void) { if (0) { retry(3); } return 1; }\n",
+    ),
+    "numbers amid a line": ("a.c", "int f(void) { g(); }\n", "int f(void) { 7; (void)0; g(); }\n"),
+    "if false of lua": ("a.lua", "f()\n", "f()\nif false then\n  retry(3)\nend\n"),
+    "if 0 of tcl": ("a.tcl", "f\n", "f\nif 0 {\n  retry 3\n}\n"),
+    "behind the end of php": (
+        "a.php",
+        "<?php\nf();\n",
+        "<?php\nf();\n__halt_compiler();\nretry(3);\n",
+    ),
     "if False": ("a.py", PYTHON, PYTHON + "\n\nif False:\n    retry(3)\n"),
     "if 0": ("a.py", PYTHON, PYTHON + "if 0:\n    for x in y:\n        retry(x)\n"),
     "if not True": ("a.py", PYTHON, PYTHON + "if not True:\n    retry(3)\n"),
@@ -143,6 +163,55 @@ LIES = {
     "shell, after return": ("a.sh", SHELL, SHELL.replace("return 0\n", "return 0\n  retry 3\n")),
 }
 HONEST = {
+    "a directive of a file": ("a.js", "f();\n", "'use strict';\nf();\n"),
+    "a directive of a function": (
+        "a.ts",
+        "function f() {\n  g();\n}\n",
+        "function f() {\n  'use client';\n  'use strict';\n  g();\n}\n",
+    ),
+    "the last value of a method": ("a.rb", "def f\n  g\nend\n", "def f\n  g\n  'x'\nend\n"),
+    "the last value of a branch": (
+        "a.rb",
+        "if a\n  f\nelse\n  g\nend\n",
+        "if a\n  f\n  'x'\nelse\n  g\nend\n",
+    ),
+    "a string that goes on": ("a.rb", "f(1)\ng\n", "f(1) ||\n  'x'\ng\n"),
+    "a word of a list": ("a.rb", "x = [\n]\nf\n", "x = [\n  'x'\n]\nf\n"),
+    "a string with code in it": ("a.rb", "f\ng\n", 'f\n"#{h}"\ng\n'),
+    "a text that is an argument": ("a.rb", "f\ng\n", "f <<~A\n  x\nA\ng\n"),
+    "a text of ruby with a call": ("a.rb", "f\ng\n", "f\n<<~A.each_line { |x| h x }\n  x\nA\ng\n"),
+    "a text of php with code in it": ("a.php", "<?php\nf();\n", '<?php\nf();\n"{$a->b()}";\n'),
+    "text around the code of php": ("a.php", "<?php f(); ?>\n", "<?php f(); ?>\n'x';\n"),
+    "the true value of a module": ("a.pm", "package A;\nf();\n", "package A;\nf();\n1;\n"),
+    "the last value of perl": ("a.pl", "sub f { g(); }\n", "sub f { g(); 'x'; }\n"),
+    "a default of a shell": ("a.sh", "f\n", ': "${A:=1}"\nf\n'),
+    "a file that a shell empties": ("a.sh", "f\n", ": > log\nf\n"),
+    "a document that a shell expands": ("a.sh", "f\n", ": <<A\n$(g)\nA\nf\n"),
+    "a command beside a document": ("a.sh", "f\n", ": <<A; g\nx\nA\nf\n"),
+    "a document that a command reads": ("a.sh", "f\n", "g <<'A'\nx\nA\nf\n"),
+    "a loop for ever": ("a.sh", "f\n", "while :; do\n  f\ndone\n"),
+    "a branch of lua": (
+        "a.lua",
+        "f()\n",
+        "if false then\n  f()\nelse\n  g()\nend\n",
+    ),
+    "a branch of tcl": ("a.tcl", "f\n", "if 0 {\n  f\n} else {\n  g\n}\n"),
+    "a flag of lua": ("a.lua", "f()\n", "f()\nif falsey then\n  g()\nend\n"),
+    "data of php": (
+        "a.php",
+        "<?php\nread(__COMPILER_HALT_OFFSET__);\n",
+        "<?php\nread(__COMPILER_HALT_OFFSET__);\n__halt_compiler();\nabc\n",
+    ),
+    "an end in a text": (
+        "a.php",
+        "<?php\n$x = 'a';\n",
+        "<?php\n$x = '\n__halt_compiler();\n';\ng();\n",
+    ),
+    "a value that is used": (
+        "a.c",
+        "int f(void) { return 1; }\n",
+        "int f(void) { return 4190; }\n",
+    ),
     "a body": ("a.py", PYTHON, PYTHON + "\n\ndef more(x):\n    return x + 1\n"),
     "live code beside dead": (
         "a.py",

@@ -6,6 +6,7 @@ the line that defines it.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from dos.verify.code.scanner import Segment
@@ -43,6 +44,10 @@ _SEMICOLONS = frozenset(("c", "cc", "cpp", "cs", "cu", "cxx", "dart", "h", "hh",
                          "java", "m", "mm", "php", "pl", "pm", "rs"))  # fmt: skip
 _HEADED = frozenset(("go", "swift"))  # whose conditions always have braces
 
+_PLAIN_STRING, _STRING = '""', '"$"'
+_STRINGED = frozenset(("cjs", "js", "jsx", "mjs", "php", "pl", "pm", "ts", "tsx"))
+_LAST_VALUES = frozenset(("pl", "pm", "rs"))  # in which a block has the value of its last statement
+
 
 class _Token(NamedTuple):
     text: str
@@ -72,9 +77,22 @@ def _tokens(segments: Sequence[Segment]) -> Iterator[_Token]:
         if segment.is_comment:
             is_broken |= "\n" in segment.literal
         elif segment.literal:
-            yield _Token('""', at, at + len(segment.literal), is_broken)
+            end = at + len(segment.literal)
+            yield _Token(_string(segment.literal), at, end, is_broken)
             is_broken = False
+            if segment.literal[:2] == "<<" and segment.literal.partition("\n")[0].endswith(";"):
+                yield _Token(";", end, end, is_broken)  # a here document of Perl
         at += len(segment.literal)
+
+
+def _string(literal: str) -> str:
+    """What stands for a string: `""` if no code is in it, and it is no text around the code."""
+    opening = literal.partition("\n")[0]
+    if literal[:1] == "'" or (opening[:2] == "<<" and "'" in opening):
+        return _PLAIN_STRING
+    if literal[:1] not in ('"', "<") or "$" in literal or "@" in literal or opening[:2] == "<!":
+        return _STRING
+    return _PLAIN_STRING if literal[:1] == '"' or opening[:2] == "<<" else _STRING
 
 
 class _Reader:
@@ -179,8 +197,36 @@ class _Reader:
         joined = self._text(at + 1) + self._text(at + 2)
         if (word in _FALSE and joined == "&&") or (word in _TRUE and joined == "||"):
             return self._body_end(at)
-        is_lone = self._text(at + 1) == ";" and at and self._text(at - 1) != "}"
-        return at + 2 if word.isdigit() and is_lone else 0
+        if self._text(at + 1) != ";" or self._is_last_value(at + 2):
+            return self._dead_cast(at)
+        is_number = word.isdigit() and at > 0 and self._text(at - 1) != "}"
+        return at + 2 if is_number or self._is_idle_string(at) else 0
+
+    def _dead_cast(self, at: int) -> int:
+        """Where `(void)0;` ends; 0 if there is none here."""
+        words = [token.text for token in self._tokens[at : at + 5]]
+        return at + 5 if words == ["(", "void", ")", "0", ";"] else 0
+
+    def _is_last_value(self, after: int) -> bool:
+        """Whether the statement before a token may be what its block returns."""
+        return self._suffix in _LAST_VALUES and self._text(after) in ("", "}", "__END__")
+
+    def _is_idle_string(self, at: int) -> bool:
+        """Whether a string is a statement, and no directive such as `'use strict'`."""
+        if self._text(at) != _PLAIN_STRING or self._suffix not in _STRINGED:
+            return False
+        return at not in self._directives
+
+    @cached_property
+    def _directives(self) -> set[int]:
+        """The strings with which a text or a function begins."""
+        found: set[int] = set()
+        for at, token in enumerate(self._tokens):
+            before = self._text(at - 1)
+            follows = before == ";" and at - 2 in found
+            if token.text == _PLAIN_STRING and (before in ("", "{") or follows):
+                found.add(at)
+        return set() if self._suffix in _LAST_VALUES or self._suffix == "php" else found
 
     def _dead_after(self, at: int) -> tuple[int, int] | None:
         """The tokens between the end of a `return` or the like and the end of its block."""
@@ -209,7 +255,7 @@ class _Reader:
     def _begins_statement(self, at: int) -> bool:
         """Whether a statement begins here that no condition governs; False in doubt."""
         before = self._text(at - 1)
-        if before in ("", ";", "{", "}"):
+        if before in ("", ";", "{", "}") or (before == "php" and self._text(at - 2) == "?"):
             return True
         if self._suffix in _SEMICOLONS or not self._tokens[at].is_broken:
             return False

@@ -1,4 +1,5 @@
-"""Finds code that cannot run by its lines: directives, Ruby, shells, and what follows `__END__`."""
+"""Finds code that cannot run by its lines: directives, Ruby, shells, Lua, Tcl, and what follows
+`__END__`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,14 +10,22 @@ from dos.verify.dead_code.span import Span
 _DIRECTIVE = re.compile(
     r"^[ \t]*+#[ \t]*+(?P<word>if|ifdef|ifndef|elif|else|endif)\b(?P<rest>[^\n]*+)\n?", re.MULTILINE
 )
-_END_MARK = re.compile(r"^__(?:END|DATA)__[ \t]*+\n", re.MULTILINE)
+_END_MARK = re.compile(
+    r"^__(?:END|DATA)__[ \t]*+\n|^[ \t]*+__halt_compiler[ \t]*+\([ \t]*+\)[ \t]*+;", re.MULTILINE
+)
+_READ_MARKS = ("DATA", "__COMPILER_HALT_OFFSET__")  # by which a program reads what follows
+_NOWHERE = re.compile(r"(?!)")
 _ENDS = {
     "ruby": re.compile(r"(?:return|raise|next|break|exit!?|abort)\b(?!.*\b(?:if|unless|rescue)\b)"),
     "shell": re.compile(r"(?:exit|return|break|continue)(?:[ \t]+[\w$?\"]+)?;?[ \t]*$"),
+    "lua": _NOWHERE,  # where a block ends with these anyway
+    "tcl": _NOWHERE,
 }
 _NEVER = {
     "ruby": re.compile(r"(?:if|while) (?:false|nil)$|(?:unless|until) true$"),
     "shell": re.compile(r"(?:if|while) (?:false|! ?true|\[ 1 = 0 \])(?:;? ?(?:then|do))?$"),
+    "lua": re.compile(r"(?:if|while) (?:false|nil|not true) (?:then|do)$"),
+    "tcl": re.compile(r"(?:if|while) (?:0|false|\{ ?(?:0|false) ?\}) (?:then )?\{$"),
 }
 _GOES_ON = re.compile(r"(?:[,.+\-*/&|=({\[\\]|\bdo|\|)$")
 # At the margin of a block they end it.
@@ -57,10 +66,12 @@ def _skipped(parts: Sequence[re.Match[str]]) -> Iterator[Span]:
         yield Span(dead[0].start(), dead[1].end())
 
 
-def after_end_mark(text: str) -> list[Span]:
-    """What follows `__END__`, unless the program reads it as its data."""
-    mark = _END_MARK.search(text)
-    if mark is None or "DATA" in text[: mark.start()]:
+def after_end_mark(text: str, segments: Sequence[Segment]) -> list[Span]:
+    """What follows `__END__` or the like, unless the program reads it as its data."""
+    if not _END_MARK.search(text):
+        return []
+    mark = _END_MARK.search(masked(segments))
+    if mark is None or any(word in text[: mark.start()] for word in _READ_MARKS):
         return []
     return [Span(mark.start(), len(text))]
 
@@ -69,11 +80,11 @@ def line_spans(kind: str, text: str, segments: Sequence[Segment]) -> list[Span]:
     """The lines of Ruby or of a shell that cannot run, by their indentation."""
     if kind == "shell" and _OWN_TEXT.search(text):
         return []
-    lines = _Lines(_masked(segments))
+    lines = _Lines(masked(segments))
     return list(lines.spans(_ENDS[kind], _NEVER[kind]))
 
 
-def _masked(segments: Sequence[Segment]) -> str:
+def masked(segments: Sequence[Segment]) -> str:
     """A text of the same length in which comments are spaces and strings are one word."""
     masked: list[str] = []
     for segment in segments:
@@ -135,7 +146,7 @@ class _Lines:
             line = self._lines[after].strip()
             if not line or self._margin(after) > margin or line in ("then", "do"):
                 continue
-            return after + 1 if line in ("end", "fi", "done") else at + 1
+            return after + 1 if line in ("end", "fi", "done", "}") else at + 1
         return at + 1
 
 

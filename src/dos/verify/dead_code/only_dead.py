@@ -25,12 +25,14 @@ _BRACED = _DIRECTIVES | frozenset(
      "tsx")
 )  # fmt: skip
 _SHELLS = frozenset(("sh", "bash", "zsh"))
-_END_MARKS = frozenset(("rb", "pl", "pm"))
+_END_MARKS = frozenset(("rb", "pl", "pm", "php"))
+_LINED = {"rb": "ruby", "lua": "lua", "tcl": "tcl", **dict.fromkeys(_SHELLS, "shell")}
 # Conditions that never hold, among the significant lines of a file.
 _CLOSED = re.compile(
     r"^ *+(?:\} ?)?(?:else ?|el)?(?:if|unless|until|while(?! ?\(?(?:1|[Tt]rue)\b))[ (!]*+"
     r"(?:not[ (]*+)?(?:(?:False|True|None|false|true|nil|null|[01])\b|(?:\"\"|''|\[\]|\(\)|\{\}):)"
-    r"|^#[ ]?if (?:[01]|false|true)\b|^__(?:END|DATA)__"
+    r"|^#[ ]?if (?:[01]|false|true)\b|^__(?:END|DATA)__|^__halt_compiler"
+    r"|[{};] ?(?:if|while) ?\((?:0|false)\)"
     r"|^ *+(?:False|false|0|True|true|1)(?: and| or| ?&&| ?\|\|)"
     r"|^ *+for [^\n]{1,200}? in ?(?:\(\)|\[\])",
     re.MULTILINE,
@@ -41,7 +43,8 @@ _ENDED = re.compile(
     r"|sys\.exit|os\._exit|process\.exit|os\.Exit|System\.exit|std::process)\b"
     r"(?:[^\n;]*+;[ ]?[^}\n]"
     r"|[^\n]*+\n(?P=margin)(?![ }\])]|end\b|else|case\b|default\b|fi\b|done\b))"
-    r"|^ *+else:\n *+(?:return|raise|continue|break)\b|^ *+[(\[][\w., ]*+[)\]]$"
+    r"|^ *+else:\n *+(?:return|raise|continue|break)\b|^ *+[(\[][\w., '\"-]*+[)\]]$"
+    r"|[{;] ?\d++;|\(void\) ?0;|^:(?=[ <]|$)|^ *+(?:[\"'][^\n]*[\"']|<<[^\n]*+);?$"
     r"|^ *+(?!pass$|return$|break$|continue$|raise$|yield$|else$|end$|begin$|do$|done$|then$|fi$)"
     r"[\w.]++;?$",
     re.MULTILINE,
@@ -51,7 +54,7 @@ _BEFORE = 4  # lines before the new ones in which the block may have ended
 
 def may_be(old: Sequence[str], new: Sequence[str]) -> bool:
     """Whether the significant lines of a file have a sign that new ones cannot run."""
-    if _CLOSED.search("\n".join(new)):
+    if has_condition(new):
         return True
     first = 0
     while first < min(len(old), len(new)) and old[first] == new[first]:
@@ -61,6 +64,16 @@ def may_be(old: Sequence[str], new: Sequence[str]) -> bool:
         last += 1
     changed = new[max(0, first - _BEFORE) : len(new) - last + 1]
     return _ENDED.search("\n".join(changed)) is not None
+
+
+def has_condition(lines: Sequence[str]) -> bool:
+    """Whether the significant lines of a file have a condition that never holds, or an end."""
+    return _CLOSED.search("\n".join(lines)) is not None
+
+
+def live_text(path: str, text: str) -> str:
+    """The text of a file without what cannot run."""
+    return span.without(text, _spans(path, text))
 
 
 def only_dead(changes: Sequence[TextChange]) -> str:
@@ -131,10 +144,13 @@ def _spans(path: str, text: str) -> list[Span]:
     if suffix in _DIRECTIVES:
         spans += line_dead.directive_spans(text)
     if suffix in _END_MARKS:
-        spans += line_dead.after_end_mark(text)
+        spans += line_dead.after_end_mark(text, segments)
+    if suffix in _LINED:
+        spans += line_dead.line_spans(_LINED[suffix], text, segments)
     if suffix == "rb" or suffix in _SHELLS:
-        kind = "ruby" if suffix == "rb" else "shell"
-        spans += line_dead.line_spans(kind, text, segments)
+        from dos.verify.dead_code import idle_values  # at use, as above
+
+        spans += idle_values.spans(_LINED[suffix], segments)
     if suffix in _BRACED:
         spans += block_dead.spans(suffix, segments)
     return sorted(spans)

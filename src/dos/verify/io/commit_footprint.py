@@ -288,6 +288,8 @@ class FootprintReader:
                 by = by or history.last_touching(file.path)
                 return self._absorbed(file, by, history), by
         lines = self._current_lines(path, history, is_order=file.is_order)
+        if lines and file.new and lines != file.new and not file.is_order:
+            lines = self._live_lines(path, history, file.new, lines)
         now_path = ""
         if path != file.path:
             now_path = path
@@ -369,6 +371,22 @@ class FootprintReader:
         if is_order:
             return content.adjacent_lines(lines or ())
         return lines
+
+    def _live_lines(
+        self, path: str, history: LaterHistory, new: Sequence[str], now: Sequence[str]
+    ) -> Sequence[str]:
+        """The lines of a file at the tip, without code that was switched off since the commit."""
+        from dos.verify.dead_code import only_dead  # at use: most files are as they were
+
+        entry = history.entry_at(path)
+        if entry is None or not only_dead.has_condition(now) or only_dead.has_condition(new):
+            return now
+        text = self._text(entry.sha, f"{entry.mode:06o}")
+        return (
+            now
+            if text is None
+            else content.significant_lines(path, only_dead.live_text(path, text))
+        )
 
     def _lines(self, path: str, blob: str, mode: str) -> tuple[Sequence[str] | None, bool]:
         """The significant lines of a blob, and whether it is text; None if there is no file."""
