@@ -57,6 +57,17 @@ LAYOUT = {
         "if a:\n    f()\nelse:\n    if b:\n        g()\n",
     ),
     "a pass too many": ("a.py", "def f():\n    g()\n", "def f():\n    pass\n    g()\n"),
+    "a comment in markup": ("a.jsx", "f(<p>a</p>);\n", "f(<p>{/* why */}a</p>);\n"),
+    "no semicolons": ("a.js", "let a = 1;\nf(a);\n", "let a = 1\nf(a)\n"),
+    "no semicolon at the end of a block": (
+        "a.ts",
+        "if (a) { f(); g(); }\n",
+        "if (a) { f()\ng() }\n",
+    ),
+    "one statement a line, of javascript": ("a.js", "f(); g();\n", "f();\ng();\n"),
+    "a wrapped query": ("a.sql", "select a, b from c;\n", "select\n  a,\n  b\nfrom c;\n"),
+    "other quotes of yaml": ("a.yml", "a: 'b c'\n", 'a: "b c"\n'),
+    "a mapping of yaml over lines": ("a.yml", "a: {b: 'c'}\n", 'a:\n  b: "c"\n'),
     "an empty statement": ("a.c", "f();\n", "f();\n;\n{}\n"),
 }
 COMMENTS = {
@@ -87,9 +98,51 @@ COMMENTS = {
     "of cmake": ("a.cmake", "set(A 1)\n", "#[[ why\n]]\nset(A 1) # how\n"),
     "a hint for a linter": ("a.py", "import a\n", "import a  # noqa: F401\n"),
     "a hint for a type checker": ("a.ts", "f(a);\n", "// @ts-ignore\nf(a);\n"),
+    "that goes on after a backslash": ("a.c", "int a;\n", "// why \\\n   int b;\nint a;\n"),
+    "documentation of elixir": ("a.ex", "def a, do: 1\n", '@doc """\nWhy.\n"""\ndef a, do: 1\n'),
+    "above another import of go": ("a.go", 'import "fmt"\n', '// #why\nimport "fmt"\n'),
+    "at the end of the code of php": ("a.php", "<?php f(); ?>\nx\n", "<?php f(); // why ?>\nx\n"),
     "of rust documentation": ("a.rs", "fn f() {}\n", "/// Does it.\nfn f() {}\n"),
 }
 WORK = {
+    "a line that does not go on": ("a.rs", "fn f() {}\n", "// why \\\nfn g() {}\nfn f() {}\n"),
+    "a semicolon before a bracket": ("a.js", "a = b\n(c)\n", "a = b;\n(c)\n"),
+    "a semicolon after a condition": ("a.js", "if (a)\n  f()\n", "if (a);\n  f()\n"),
+    "a semicolon after a keyword": (
+        "a.js",
+        "class A { get\nb() {} }\n",
+        "class A { get;\nb() {} }\n",
+    ),
+    "a semicolon in a text": ("a.jsx", "f(<p>a\nb</p>)\n", "f(<p>a;\nb</p>)\n"),
+    "an object without a comment": ("a.js", "f({});\n", "f();\n"),
+    "a client's line of a query": ("a.sql", "select 1\ngo\n", "select 1 go\n"),
+    "a line of a text in a query": ("a.sql", "select $$a b$$;\n", "select $$a\nb$$;\n"),
+    "quotes that make yaml a text": ("a.yml", "a: 1\n", "a: '1'\n"),
+    "another word for true of yaml": ("a.yml", "a: on\n", "a: true\n"),
+    "a key of yaml twice": ("a.yml", "a: 'b'\n", 'a: "b"\na: "b"\n'),
+    "an anchor of yaml": ("a.yml", "a: 'b'\n", "a: &c 'b'\n"),
+    "a tag of yaml": ("a.yml", "a: 'b'\n", "a: !c 'b'\n"),
+    "a test in documentation of elixir": (
+        "a.ex",
+        "def a, do: 1\n",
+        '@doc """\niex> a()\n1\n"""\ndef a, do: 1\n',
+    ),
+    "hidden from the documentation of elixir": (
+        "a.ex",
+        "def a, do: 1\n",
+        "@doc false\ndef a, do: 1\n",
+    ),
+    "lines of c for go": ("a.go", '// int f();\nimport "C"\n', '// int g();\nimport "C"\n'),
+    "types of typescript": ("a.ts", "f();\n", '/// <reference types="node" />\nf();\n'),
+    "the name of a chunk": ("a.js", "import('a');\n", "import(/* webpackChunkName: 'b' */ 'a');\n"),
+    "text before the code of php": (
+        "a.php",
+        "<p># a</p>\n<?php f();\n",
+        "<p># b</p>\n<?php f();\n",
+    ),
+    "text after the code of php": ("a.php", "<?php f(); ?>\n# a\n", "<?php f(); ?>\n# b\n"),
+    "a blank line in a string": ("a.py", 'x = """a\nb"""\n', 'x = """a\n\nb"""\n'),
+    "a tab of a recipe": ("Makefile", "a:\n    b\n", "a:\n\tb\n"),
     "a statement moved out of a condition": (
         "a.c",
         "if (a) {\n  f();\n  g();\n}\n",
@@ -364,6 +417,11 @@ HOSTILE = [
     ("a.c", "f(a);\n" * 400_000), ("a.py", "f(a)\n" * 300_000), ("a.json", "[1]," * 500_000),
     ("a.hs", "{-" * 100_000), ("a.ex", '"\\' * 25_000), ("a.clj", "(" * 55_000),
     ("a.jl", "#=" * 25_000), ("a.cmake", "#[[" * 18_000), ("a.nim", " " * 50_000),
+    ("a.yml", "[" * 50_000), ("a.yml", "a: '" * 10_000), ("a.yml", '- "a": b\n' * 6_000),
+    ("a.go", "//\n" * 60_000), ("a.go", '//\nimport "C"\n' * 20_000), ("a.php", "?>" * 50_000),
+    ("a.php", "<" * 90_000), ("a.php", "//?" * 40_000), ("a.js", "f();\n" * 40_000),
+    ("a.js", "/*" + " " * 90_000), ("a.js", "(;" * 40_000), ("a.c", "//\\\n" * 60_000),
+    ("a.ex", '@doc """' * 7_000), ("a.ex", "@doc " * 11_000), ("a.sql", "select 1\n" * 30_000),
 ]  # fmt: skip
 
 
