@@ -381,6 +381,18 @@ def test_a_test_beside_dead_code_is_no_work_on_it():
         ("a.js", "false && " * 30_000),
         ("a.c", "0;" * 50_000),
         ("a.rs", "panic!(" * 30_000),
+        ("a.js", "'a';" * 40_000),
+        ("a.php", "<?php" * 30_000),
+        ("a.pl", "<<A;\n" * 30_000),
+        ("a.rb", "'a'\n" * 40_000),
+        ("a.rb", "x\n" + "\n" * 90_000 + "'a'\n" + "\n" * 90_000),
+        ("a.sh", ": 'a'\n" * 30_000),
+        ("a.sh", ": " * 80_000),
+        ("a.lua", "if false then\n" * 12_000),
+        ("a.tcl", "if 0 {\n" * 25_000),
+        ("a.py", "'" * 180_000),
+        ("a.py", "<<" * 90_000),
+        ("a.php", "__halt_compiler" + " " * 180_000),
     ],
 )
 def test_a_hostile_file_is_read_in_bounded_time(path, text):
@@ -435,6 +447,28 @@ def test_a_unit_of_honest_work_ships(repository, name):
     repository.commit("begin", {f"src/{path}": old})
     repository.commit("AUTH1: retry", {f"src/{path}": new})
     assert repository.verify("AUTH", "AUTH1").answer is Answer.SHIPPED
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "switched_off"),
+    [
+        ("src/a.py", PYTHON, "if False:\n    def total(items):\n        return sum(items)\n"),
+        ("src/a.c", C, f"#if 0\n{C}#endif\n"),
+        ("src/a.rb", RUBY, f"__END__\n{RUBY}"),
+    ],
+)
+def test_work_that_was_switched_off_later_is_not_there(repository, path, body, switched_off):
+    repository.commit("begin", {"README.md": "hello\n"})
+    repository.commit("AUTH1: retry", {path: body})
+    repository.commit("go on", {path: switched_off})
+    assert not repository.verify("AUTH", "AUTH1").shipped
+
+
+def test_work_beside_code_that_was_switched_off_later_is_there(repository):
+    repository.commit("begin", {"src/a.c": "int one;\n"})
+    repository.commit("AUTH1: retry", {"src/a.c": f"int one;\n{C}"})
+    repository.commit("go on", {"src/a.c": f"#if 0\nint one;\n#endif\n{C}"})
+    assert repository.verify("AUTH", "AUTH1").shipped
 
 
 def test_the_commit_that_lets_it_run_ships_it(repository):
