@@ -185,7 +185,7 @@ def _is_same_program(suffix: str, old: str, new: str, language: CompiledLanguage
         is_same = python_code.is_same_program(old, new)
         if is_same is not None:
             return is_same and _obeyed(old, language) == _obeyed(new, language)
-    if _suffix(path) in _YAML:
+    if suffix in _YAML:
         from dos.verify.code import yaml_code  # at use, as above
 
         if yaml_code.is_same_document(old, new):

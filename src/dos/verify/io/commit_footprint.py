@@ -1,39 +1,30 @@
-"""Read what a commit changed that counts for a unit, and what is left of it at a tip.
-
-A file is followed if it was renamed, and its lines are looked for in the files that the deleting
-commit touched: moving work to another place does not undo it.
-"""
+"""Read what a commit changed that counts for a unit, and what is left of it at a tip."""
 
 import posixpath
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from dos.errors import GitFailed
 from dos.git import changes
 from dos.git.changes import FileChange
 from dos.git.objects import SUBMODULE, Commit, Objects
 from dos.git.repository import Reader
 from dos.git.survival import LaterHistory
-from dos.text import printable_path
-from dos.verify import content, file_kinds, footprint, survival
+from dos.verify import content, file_kinds, footprint
 from dos.verify.candidate import CandidateCommit
-from dos.verify.file_kinds import Kind
 from dos.verify.footprint import Change, Footprint, Purpose, Scope
 from dos.verify.io.declarations import Declarations
-from dos.verify.survival import File, Survival
+from dos.verify.io.file_contents import LINK, FileContents
+from dos.verify.io.file_survival import SurvivalReader
+from dos.verify.survival import File
 
 if TYPE_CHECKING:
     from dos.verify.io.copies import Copies
     from dos.verify.stubs.only_stubs import TextChange
 
-LARGEST_TEXT = 8_000_000  # bytes; a larger file counts by its hash, as a binary one does
-MOST_ABSORBING_FILES = 20  # that are searched for the lines of a deleted one
 FEWEST_COPIED_LINES = 3
-LINK = 0o120000
 
 
 class FootprintReader:
@@ -54,6 +45,7 @@ class FootprintReader:
     ) -> None:
         self._git = git
         self._objects = objects
+        self._contents = FileContents(git, objects)
         self._tip = tip
         self._declarations = declarations
         self._looks_for_importers = looks_for_importers
@@ -88,7 +80,7 @@ class FootprintReader:
         if found.flaw:
             return candidate
         history = LaterHistory(self._git, self._objects, commit.sha, self._tip)
-        candidate = self._with_survival(candidate, history, before)
+        candidate = SurvivalReader(self._contents, history, before).with_survival(candidate)
         return structs.replace(
             candidate,
             looked_at=frozenset(history.paths),
@@ -167,51 +159,18 @@ class FootprintReader:
         for change in file_changes:
             if change.path not in counting:
                 continue
-            old = self._text(change.old_blob, change.old_mode)
-            new = self._text(change.new_blob, change.new_mode)
+            old = self._contents.text(change.old_blob, change.old_mode)
+            new = self._contents.text(change.new_blob, change.new_mode)
             if change.new_blob and new is None:
                 return []  # a link, a submodule or a binary file is neither stub nor dead
             texts.append(only_stubs.TextChange(path=change.path, old=old, new=new))
         return texts
 
-    def _text(self, blob: str, mode: str) -> str | None:
-        """The text of a blob; None if there is no file, or it is no text."""
-        if not blob or mode in (f"{SUBMODULE:06o}", f"{LINK:06o}"):
-            return None
-        raw = self._objects.blob(blob)
-        if raw is None or len(raw) > LARGEST_TEXT or content.is_binary(raw):
-            return None
-        return content.decode(raw)
-
-    def _with_survival(
-        self, candidate: CandidateCommit, history: LaterHistory, scope: Scope
-    ) -> CandidateCommit:
-        """The candidate with what is left of its files, and who removed what is not."""
-        deleted_by = ""
-        files = []
-        for file in candidate.footprint.files:
-            current, by = self._current(file, history)
-            files.append(current)
-            deleted_by = deleted_by or by
-        verdict = survival.judge(files)
-        if verdict.state is not Survival.LIVE:
-            again = survival.judge(self._second_look(file, history, scope) for file in files)
-            if again.kept > verdict.kept:
-                verdict = again
-        candidate = structs.replace(candidate, survival=verdict)
-        if verdict.state is Survival.LIVE:
-            return candidate
-        reverted_by = history.reverted_by()
-        if verdict.state is Survival.PARTIAL and not reverted_by:
-            return candidate
-        undone_by = reverted_by or deleted_by or history.last_touching(verdict.lost)
-        return structs.replace(candidate, is_reverted=bool(reverted_by), undone_by=undone_by)
-
     def _change(self, change: FileChange, tree: str, scope: Scope) -> Change:
         """A change of git with the significant lines of both sides."""
         old_path = change.old_path or change.path
-        old, is_old_text = self._lines(old_path, change.old_blob, change.old_mode)
-        new, is_new_text = self._lines(change.path, change.new_blob, change.new_mode)
+        old, is_old_text = self._contents.lines(old_path, change.old_blob, change.old_mode)
+        new, is_new_text = self._contents.lines(change.path, change.new_blob, change.new_mode)
         is_text = is_old_text and is_new_text
         is_link = change.new_mode == f"{LINK:06o}"
         has_new_mode = bool(change.old_mode) and change.old_mode != change.new_mode
@@ -241,8 +200,8 @@ class FootprintReader:
         Where only the layout is new, no line is. Where only the order is new, the pairs of adjacent
         lines are: they tell later whether the order is still there.
         """
-        old = self._text(change.old_blob, change.old_mode) or ""
-        new = self._text(change.new_blob, change.new_mode) or ""
+        old = self._contents.text(change.old_blob, change.old_mode) or ""
+        new = self._contents.text(change.new_blob, change.new_mode) or ""
         if not content.differs_in_substance(file.path, old, new):
             return structs.replace(file, old=file.new)
         if file.is_change:
@@ -277,142 +236,7 @@ class FootprintReader:
             return False  # it does not count anyway
         return self._declarations.is_plan_document(tree, path)
 
-    def _current(self, file: File, history: LaterHistory) -> tuple[File, str]:
-        """The file as it is at the tip, also if it moved; and who deleted it, if it is gone."""
-        path = file.path
-        if file.new is not None and history.entry_at(path) is None:
-            path, by = history.moved_to(path)
-            if file.moved_from and path == file.moved_from:
-                return file, history.last_touching(file.path)  # it is back where it was
-            if not path or _is_archived(file.path, path):
-                by = by or history.last_touching(file.path)
-                return self._absorbed(file, by, history), by
-        lines = self._current_lines(path, history, is_order=file.is_order)
-        if lines and file.new and lines != file.new and not file.is_order:
-            lines = self._live_lines(path, history, file.new, lines)
-        now_path = ""
-        if path != file.path:
-            now_path = path
-        entry = history.entry_at(path)
-        now_mode = f"{entry.mode:06o}" if entry else ""
-        return structs.replace(file, now=lines, now_path=now_path, now_mode=now_mode), ""
-
-    def _absorbed(self, file: File, by: str, history: LaterHistory) -> File:
-        """A deleted file as it is in another one, if the deleting commit moved its lines there."""
-        if not by:
-            return file
-        kind = file_kinds.kind(file.path)
-        for change in history.changed_by(by)[:MOST_ABSORBING_FILES]:
-            if file_kinds.kind(change.path) is not kind:
-                continue
-            lines = self._current_lines(change.path, history, is_order=file.is_order)
-            if not lines:
-                continue
-            moved = structs.replace(file, now=lines, now_path=change.path)
-            if moved.kept >= survival.ENOUGH * moved.weights.total():
-                return moved
-        return file
-
-    def _second_look(self, file: File, history: LaterHistory, scope: Scope) -> File:
-        """A file of which too little is left, if it was made anew by a tool, or was split."""
-        if file.new is None or file.is_order or file.kept >= survival.ENOUGH * file.total:
-            return file
-        if scope.names(file.path) and self._is_generated_again(file, history):
-            return structs.replace(file, now=file.new)
-        scattered = self._scattered(file, history)
-        if scattered.kept >= survival.ENOUGH * scattered.total:
-            return scattered
-        return survival.with_plain_quotes(scattered)
-
-    def _scattered(self, file: File, history: LaterHistory) -> File:
-        """The file together with the lines that later commits moved from it to other files.
-
-        Only what those files gained counts: a line that they had before did not come from here.
-        """
-        kind = file_kinds.kind(file.path)
-        gained: dict[str, Counter[str]] = {}
-        for sha in history.touching(file.path):
-            for change in history.changed_by(sha)[:MOST_ABSORBING_FILES]:
-                is_other = change.path not in (file.path, file.now_path)
-                if is_other and file_kinds.kind(change.path) is kind:
-                    lines = self._gained_lines(change, history)
-                    gained[change.path] = gained.get(change.path, Counter()) | lines
-        union = Counter(file.now or ())
-        for lines in gained.values():
-            union += lines
-        if not union:
-            return file
-        return structs.replace(file, now=list(union.elements()))
-
-    def _gained_lines(self, change: FileChange, history: LaterHistory) -> Counter[str]:
-        """The lines that a file has at the tip and did not have before a commit."""
-        before, _ = self._lines(change.path, change.old_blob, change.old_mode)
-        now = self._current_lines(change.path, history, is_order=False)
-        return Counter(now or ()) - Counter(before or ())
-
-    def _is_generated_again(self, file: File, history: LaterHistory) -> bool:
-        """Whether a tool wrote the file, then and now: its lines are not those of an author."""
-        if not file.now or file.now == file.old:
-            return False
-        entry = history.entry_at(file.path)
-        if entry is None:
-            return False
-        text = self._text(entry.sha, f"{entry.mode:06o}")
-        return text is not None and file_kinds.is_generated(file.path, text)
-
-    def _current_lines(
-        self, path: str, history: LaterHistory, *, is_order: bool
-    ) -> Sequence[str] | None:
-        """The significant lines of a file at the tip, or its pairs; None if it is not there."""
-        entry = history.entry_at(path)
-        if entry is None or entry.is_tree:
-            return None
-        lines, _ = self._lines(path, entry.sha, f"{entry.mode:06o}")
-        if is_order:
-            return content.adjacent_lines(lines or ())
-        return lines
-
-    def _live_lines(
-        self, path: str, history: LaterHistory, new: Sequence[str], now: Sequence[str]
-    ) -> Sequence[str]:
-        """The lines of a file at the tip, without code that was switched off since the commit."""
-        from dos.verify.dead_code import only_dead  # at use: most files are as they were
-
-        entry = history.entry_at(path)
-        if entry is None or not only_dead.has_condition(now) or only_dead.has_condition(new):
-            return now
-        text = self._text(entry.sha, f"{entry.mode:06o}")
-        return (
-            now
-            if text is None
-            else content.significant_lines(path, only_dead.live_text(path, text))
-        )
-
-    def _lines(self, path: str, blob: str, mode: str) -> tuple[Sequence[str] | None, bool]:
-        """The significant lines of a blob, and whether it is text; None if there is no file."""
-        if not blob:
-            return None, True
-        if mode == f"{SUBMODULE:06o}":
-            return [survival.opaque_line("submodule", blob)], False
-        raw = self._objects.blob(blob)
-        if raw is None:
-            raise GitFailed(
-                f"blob {blob} of {printable_path(path)} is missing from this repository",
-                hint=f"git -C {self._git.tree} fsck",
-            )
-        if mode == f"{LINK:06o}":
-            return [survival.opaque_line("link", blob)], False
-        if len(raw) > LARGEST_TEXT or content.is_binary(raw):
-            return [survival.opaque_line("content", blob)], False
-        return content.significant_lines(path, content.decode(raw)), True
-
 
 def _may_be_copy(file: File) -> bool:
     """Whether a file is new, and too long to say what another does by chance."""
     return file.old is None and len(file.new or ()) >= FEWEST_COPIED_LINES
-
-
-def _is_archived(was: str, now: str) -> bool:
-    """Whether code was moved to a file that is never run: then it is gone, whatever its name."""
-    was_code = file_kinds.kind(was) in (Kind.SOURCE, Kind.TEST)
-    return was_code and file_kinds.kind(now) in (Kind.DOCS, Kind.DATA)
