@@ -163,6 +163,14 @@ LIES = {
     "shell, after return": ("a.sh", SHELL, SHELL.replace("return 0\n", "return 0\n  retry 3\n")),
 }
 HONEST = {
+    "a string that a function returns": ("a.js", "f();\n", "f();\nconst g = () =>\n  'x';\n"),
+    "a number that a function returns": ("a.js", "f();\n", "f();\nconst g = () =>\n  7;\n"),
+    "a condition that a function returns": (
+        "a.js",
+        "f();\n",
+        "const g = () =>\n  false && h();\nf();\n",
+    ),
+    "a module on the next line": ("a.js", "f();\n", "import g from\n  'g';\nf();\n"),
     "a directive of a file": ("a.js", "f();\n", "'use strict';\nf();\n"),
     "a directive of a function": (
         "a.ts",
@@ -189,7 +197,11 @@ HONEST = {
     "a document that a shell expands": ("a.sh", "f\n", ": <<A\n$(g)\nA\nf\n"),
     "a command beside a document": ("a.sh", "f\n", ": <<A; g\nx\nA\nf\n"),
     "a document that a command reads": ("a.sh", "f\n", "g <<'A'\nx\nA\nf\n"),
+<<<<<<< HEAD
     "a loop of a shell": ("a.sh", "f\n", "while :; do\n  f\ndone\n"),
+=======
+    "a loop of a shell for ever": ("a.sh", "f\n", "while :; do\n  f\ndone\n"),
+>>>>>>> ed29c0e7 (Take what an arrow or an import goes on with as live)
     "a branch of lua": (
         "a.lua",
         "f()\n",

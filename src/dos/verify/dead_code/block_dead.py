@@ -90,7 +90,7 @@ def _string(literal: str) -> str:
     opening = literal.partition("\n")[0]
     if literal[:1] == "'" or (opening[:2] == "<<" and "'" in opening):
         return _PLAIN_STRING
-    if literal[:1] not in ('"', "<") or "$" in literal or "@" in literal or opening[:2] == "<!":
+    if literal[:1] not in ('"', "<") or "$" in literal or "@" in literal:
         return _STRING
     return _PLAIN_STRING if literal[:1] == '"' or opening[:2] == "<<" else _STRING
 
@@ -199,7 +199,8 @@ class _Reader:
             return self._body_end(at)
         if self._text(at + 1) != ";" or self._is_last_value(at + 2):
             return self._dead_cast(at)
-        is_number = word.isdigit() and at > 0 and self._text(at - 1) != "}"
+        before = self._text(at - 1)
+        is_number = word.isdigit() and before in (";", "{")
         return at + 2 if is_number or self._is_idle_string(at) else 0
 
     def _dead_cast(self, at: int) -> int:
@@ -215,7 +216,8 @@ class _Reader:
         """Whether a string is a statement, and no directive such as `'use strict'`."""
         if self._text(at) != _PLAIN_STRING or self._suffix not in _STRINGED:
             return False
-        return at not in self._directives
+        is_first = self._text(at - 1) in ("", ";", "{", "}") or self._suffix == "php"
+        return is_first and at not in self._directives
 
     @cached_property
     def _directives(self) -> set[int]:
@@ -261,7 +263,7 @@ class _Reader:
             return False
         if before == ")":
             return self._suffix in _HEADED
-        return before not in _OPEN_ENDED and before != "else"
+        return before not in _OPEN_ENDED and before not in ("else", ">")
 
     def _statement_end(self, at: int) -> int | None:
         """The token after a statement; None if it has a condition, or its end is in doubt."""
