@@ -197,11 +197,7 @@ HONEST = {
     "a document that a shell expands": ("a.sh", "f\n", ": <<A\n$(g)\nA\nf\n"),
     "a command beside a document": ("a.sh", "f\n", ": <<A; g\nx\nA\nf\n"),
     "a document that a command reads": ("a.sh", "f\n", "g <<'A'\nx\nA\nf\n"),
-<<<<<<< HEAD
     "a loop of a shell": ("a.sh", "f\n", "while :; do\n  f\ndone\n"),
-=======
-    "a loop of a shell for ever": ("a.sh", "f\n", "while :; do\n  f\ndone\n"),
->>>>>>> ed29c0e7 (Take what an arrow or an import goes on with as live)
     "a branch of lua": (
         "a.lua",
         "f()\n",
