@@ -13,11 +13,15 @@ from dos.verify import file_kinds
 _SCRIPTS = frozenset(("js", "jsx", "mjs", "cjs", "ts", "tsx"))
 SUFFIXES = _SCRIPTS | {"py", "rs", "rb"}
 # Files that a tool or a person starts, or that a framework finds by their names.
-_ENTRY = re.compile(
-    r"__\w+__|setup|conftest|manage|main|index|app|server|cli|wsgi|asgi|noxfile|tasks|fabfile|lib"
-    r"|mod|build|settings|config|urls|admin|models|apps|sitecustomize|\..*|.*\.(?:config|d|stories)"
-    r"|[\d_].*|.*[ -]?(?:plugin|script|hook|worker)s?"
-)
+_ENTRY_NAMES = frozenset(
+    (
+        "admin", "app", "apps", "asgi", "build", "cli", "config", "conftest", "fabfile", "index",
+        "lib", "main", "manage", "mod", "models", "noxfile", "server", "settings", "setup",
+        "sitecustomize", "tasks", "urls", "wsgi",
+    )
+)  # fmt: skip
+_ENTRY_BEGINS = (".", "_", *"0123456789")
+_ENTRY_ENDS = (".config", ".d", ".stories", "hook", "plugin", "script", "worker")
 _ENTRY_FOLDERS = frozenset(
     (
         "bin", "commands", "config", "contrib", "examples", "hooks", "initializers",
@@ -45,7 +49,14 @@ def may_need_importer(path: str) -> bool:
         return False
     if suffix.lower() != "py" and not _FOUND_FOLDERS.isdisjoint(folders):
         return False
-    return not _ENTRY.fullmatch(stem.lower())
+    return not _is_entry(stem.lower())
+
+
+def _is_entry(stem: str) -> bool:
+    """Whether a file of this name is started, or found by a framework."""
+    if stem in _ENTRY_NAMES or stem.startswith(_ENTRY_BEGINS):
+        return True
+    return stem.endswith(_ENTRY_ENDS) or stem.removesuffix("s").endswith(_ENTRY_ENDS)
 
 
 class Texts:
