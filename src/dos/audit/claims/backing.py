@@ -18,6 +18,10 @@ from dos.verify.file_kinds import Kind, words
 # What a line of a test has, wherever it stands: Rust has tests beside the code.
 _SAYS_TEST = words("test tests testing tested testcase testcases coverage")
 _MENTIONS_TEST = re.compile(r"\btests?\b|test_|_test|\bspecs?\b|\bassert|@Test\b|\bit\(", re.I)
+# What tests are built from: it asks nothing by itself.
+_SET_UP = words(
+    "fixture fixtures helper helpers harness mock mocks setup factory factories utility utilities"
+)
 # With one of these an empty commit does what it says.
 _MEANT_EMPTY = re.compile(
     r"\b(?:empty|initial) commit\b|\b(?:re-?)?(?:trigger|run|start|kick)\w{0,4}\b.{0,40}"
@@ -151,7 +155,7 @@ def _weigh_changed_tests(
         return finding.refuted(
             f"says that tests pass; lines were only removed from {finding.names(tests)}"
         )
-    if claim.needs_tests:
+    if claim.needs_tests and _SET_UP.isdisjoint(claim.subject.parts):
         texts = [text for text in map(changes.text, tests) if text is not None]
         if unfinished.asks_nothing(texts):
             return finding.refuted(f"says tests; what is new in {finding.names(tests)} cannot fail")

@@ -262,6 +262,8 @@ def _is_document(objects: list[str]) -> bool:
     for word, following in pairwise([*objects, "", ""][: _OBJECT_WORDS + 1]):
         if word in vocabulary.DOCUMENTS and following not in vocabulary.AFTER_DOCUMENT:
             return True
+        if word in ("man", "manual") and following in ("page", "pages"):
+            return True
     return False
 
 

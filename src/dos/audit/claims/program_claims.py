@@ -161,7 +161,15 @@ def _weigh_documents_alone(
         return finding.refuted_by_documents(claim, changes)
     if claim.speaks_of(Topic.LAYOUT):
         return finding.backed(documents)
+    if claim.firmness is not Firmness.OPEN and _is_announced(claim, changes, documents):
+        return finding.refuted_by_documents(claim, changes)
     return weigh_by_words(claim, changes, telling)
+
+
+def _is_announced(claim: SubjectClaim, changes: Diff, documents: Sequence[FileChange]) -> bool:
+    """Whether a change log tells users of what the subject says: then it is no mere document."""
+    logs = [change for change in documents if diff.is_changelog(change.path)]
+    return bool(logs) and changes.mentions(terms.terms(claim.subject), logs)
 
 
 def _names_code(claim: SubjectClaim) -> bool:

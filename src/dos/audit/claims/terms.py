@@ -101,6 +101,8 @@ def _name_term(name: str) -> Term:
     last = re.split(r"[.#:]+", name.removesuffix("()"))[-1].lower()
     if len(last) > _SHORT:
         forms.append(last)
+    if not vocabulary.TESTS.isdisjoint(parts):  # a test is named after what it tests
+        forms += [part for part in parts if len(part) > _SHORT and part not in vocabulary.TESTS]
     weight = max(_NAME_WEIGHT, min(len(parts), _TELLING))
     return Term(tuple(dict.fromkeys(filter(None, forms))), is_name=True, weight=weight)
 

@@ -81,11 +81,15 @@ def says_unwritten(added: Sequence[str]) -> bool:
 
 
 def _stub_names(changes: Sequence[TextChange]) -> frozenset[str]:
-    """The names of the new functions that do nothing, unless one of them does something."""
+    """The names of the new functions that do nothing, and of new files that have nothing else."""
     names: set[str] = set()
     for change in changes:
-        if says_unwritten((change.new or "").split("\n")):
-            names.update(only_stubs.added_bodies(change).stubs)
+        if not says_unwritten((change.new or "").split("\n")):
+            continue
+        added = only_stubs.added_bodies(change)
+        names.update(added.stubs)
+        if change.old is None and not added.is_real:
+            names.add(change.path.rpartition("/")[2].partition(".")[0])
     return frozenset(names)
 
 
