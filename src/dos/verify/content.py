@@ -11,23 +11,22 @@ from itertools import pairwise
 
 from dos.verify.code import languages
 from dos.verify.code.languages import Breaks, CompiledLanguage, Language
+from dos.verify.code.plain_lines import (
+    INNER,
+    normalise_spaces,
+    split_lines,
+    without_comments,
+    without_marks,
+)
 from dos.verify.code.scanner import LETTERS, Scanner, Segment
 
 _BINARY_PROBE_BYTES = 8000
 _BYTE_ORDERS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _ASCII_TEXT = bytes((*b"\t\n\f\r", *range(0x20, 0x7F)))
-_INNER = "\0"  # marks a line that began inside a string, and is kept as it is
-_STRING = "\1"  # stands for a string while the code around it is normalised
-# Each pattern begins with the space it matches and looks back from there: five times as fast.
-_SPACE_RUN = re.compile(r"[ \t\f\v](?<![\n \t\f\v]{2})(?:[ \t\f\v]++|(?<! ))")
-_BESIDE_PUNCTUATION = re.compile(
-    r"[ \t](?:(?<=[,;:=(){}\[\]].)[ \t]*+|(?<![\n \t]{2})[ \t]*+(?=[,;:=(){}\[\]]))"
-)
 _LAYOUT = str.maketrans("", "", " \t\f\v\n,;(){}'\"\\")  # texts that differ in these may be alike
 _LONE_STRING = re.compile(r"^[ \t]*+[rRuUbB]?[\"']", re.MULTILINE)
 _LARGEST_TOKENS = 300_000  # characters of a text that is read as tokens
 _QUOTED = re.compile(r"'([^'\"\\]*+)'")  # a string that double quotes hold as well
-_TAB_WIDTH = 8
 _PYTHON = frozenset(("py", "pyi"))
 _YAML = frozenset(("yml", "yaml"))
 
@@ -41,11 +40,11 @@ def significant_lines(path: str, text: str) -> list[str]:
     language = languages.compiled_language(suffix)
     if language is not None:
         return _lines(text, language)
-    lexed = _lexed(suffix, _without_marks(text))
+    lexed = _lexed(suffix, without_marks(text))
     if lexed is None:
         return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
     segments, style = lexed
-    return _split(_without_comments(segments, style), style)
+    return split_lines(without_comments(segments, style), style)
 
 
 def differs_in_substance(path: str, old: str, new: str) -> bool:
@@ -145,19 +144,12 @@ def _order_of_ascii(raw: bytes) -> str | None:
 
 def _lines(text: str, language: CompiledLanguage, depth: int = 0) -> list[str]:
     """The significant lines of a text that begins inside so many brackets."""
-    text = _without_marks(text)
+    text = without_marks(text)
     if language.finds:
-        code = _without_comments(_scanned(text, language, depth), language.language)
+        code = without_comments(_scanned(text, language, depth), language.language)
     else:
-        code = _normalise_spaces(text, tight=False)
-    return _split(code, language.language, language.obeyed)
-
-
-def _without_marks(text: str) -> str:
-    """A text without the characters that are marks here."""
-    if _INNER in text or _STRING in text:
-        return text.replace(_INNER, "\ufffd").replace(_STRING, "\ufffd")
-    return text
+        code = normalise_spaces(text, tight=False)
+    return split_lines(code, language.language, language.obeyed)
 
 
 def _surely_differs(old: str, new: str, language: CompiledLanguage) -> bool:
@@ -179,6 +171,8 @@ def _surely_differs(old: str, new: str, language: CompiledLanguage) -> bool:
 
 def _is_same_program(suffix: str, old: str, new: str, language: CompiledLanguage) -> bool:
     """Whether two whole texts have the same tokens, or the same syntax tree."""
+    if _differs_in_comments_alone(old, new, language):
+        return True
     if suffix in _PYTHON:
         from dos.verify.code import python_code  # at use, as above
 
@@ -205,6 +199,38 @@ def _is_bound_to_lines(old: str, new: str, language: CompiledLanguage) -> bool:
         return True
     bound = language.line_bound
     return bound is not None and bool(bound.search(old) or bound.search(new))
+
+
+def _differs_in_comments_alone(old: str, new: str, language: CompiledLanguage) -> bool:
+    """Whether the changed lines have the same code, space for space: then no text is read whole."""
+    middles = _changed_middles(old, new, language)
+    if (
+        middles is None
+        or language.finds is None
+        or _obeyed(old, language) != _obeyed(new, language)
+    ):
+        return False
+    before, after, depth = middles
+    old_code = _code_lines(before, language, depth)
+    return old_code is not None and old_code == _code_lines(after, language, depth)
+
+
+def _code_lines(text: str, language: CompiledLanguage, depth: int) -> list[str] | None:
+    """The lines of a text without comments and blank lines; None where a line end may mean more."""
+    if "\\\n" in text or INNER in text:
+        return None
+    parts: list[str] = []
+    for segment in _scanned(text, language, depth):
+        parts.append(segment.code)
+        if not segment.is_comment:
+            parts.append(segment.literal.replace("\n", INNER) + INNER)  # kept to the last space
+            continue
+        if segment.is_docstring:
+            parts[-1] = segment.code.rstrip(LETTERS)
+        if "\n" in segment.literal and parts[-1].rpartition("\n")[2].strip():
+            return None
+    lines = (line.rstrip(" \t") for line in "".join(parts).split("\n"))
+    return [line for line in lines if line]
 
 
 def _obeyed(text: str, language: CompiledLanguage) -> list[str]:
@@ -261,24 +287,6 @@ def _code_alone(text: str, language: CompiledLanguage) -> str:
     return "\n".join(segment.code for segment in _scanned(text, language))
 
 
-def _without_comments(segments: Iterable[Segment], style: Language) -> str:
-    """A text without its comments, with the spaces of its code normalised."""
-    code: list[str] = []
-    strings = [""]
-    for segment in segments:
-        if segment.is_docstring:
-            code += (segment.code.rstrip(LETTERS), " ")
-        elif segment.is_comment:
-            code += (segment.code, " ")
-        elif segment.literal:
-            code += (segment.code, _STRING)
-            strings.append(segment.literal.replace("\n", f"\n{_INNER}"))
-        else:
-            code.append(segment.code)
-    parts = _normalise_spaces("".join(code), tight=style.tight).split(_STRING)
-    return "".join(string + part for string, part in zip(strings, parts, strict=True))
-
-
 def _changed_middles(old: str, new: str, language: CompiledLanguage) -> tuple[str, str, int] | None:
     """The lines that differ, of both texts, and how many brackets are open before them.
 
@@ -316,14 +324,6 @@ def _common_lines(one: list[str], other: list[str]) -> int:
     return count
 
 
-def _normalise_spaces(code: str, *, tight: bool) -> str:
-    """One space for each run of them; with `tight`, none beside punctuation."""
-    code = _SPACE_RUN.sub(" ", code)
-    if tight:
-        return _BESIDE_PUNCTUATION.sub("", code)
-    return code
-
-
 def _suffix(path: str, text: str) -> str:
     """The suffix that tells the language; of a file without one its interpreter's, or its name."""
     name = path.rpartition("/")[2].lower()
@@ -337,56 +337,3 @@ def _suffix(path: str, text: str) -> str:
     if name == "cmakelists.txt":
         return "cmake"
     return suffix.rpartition(".")[2]
-
-
-def _split(code: str, style: Language, obeyed: re.Pattern[str] | None = None) -> list[str]:
-    """The lines of a text without comments; with their depth where indentation counts."""
-    lines = code.split("\n")
-    if style.indented:
-        return _with_depths(lines, has_recipes=style.recipes)
-    return _stripped(lines, style.lines, obeyed)
-
-
-def _stripped(
-    lines: list[str], comments: tuple[str, ...], obeyed: re.Pattern[str] | None
-) -> list[str]:
-    """The lines without margins, blank lines and whole-line comments."""
-    stripped = []
-    for line in lines:
-        if line[:1] == _INNER:
-            stripped.append(line[1:])
-            continue
-        plain = line.strip()
-        if not plain:
-            continue
-        if comments and plain.startswith(comments) and not (obeyed and obeyed.match(plain)):
-            continue
-        stripped.append(plain)
-    return stripped
-
-
-def _with_depths(lines: list[str], *, has_recipes: bool) -> list[str]:
-    """Each line behind one space per block around it, however wide its author indents.
-
-    With `has_recipes`, behind a tab if it begins with one.
-    """
-    levels = [0]
-    indented = []
-    for line in lines:
-        if line[:1] == _INNER:
-            indented.append(line[1:])
-            continue
-        bare = line.strip()
-        if not bare:
-            continue
-        if has_recipes and line[0] == "\t":
-            indented.append("\t" + bare)
-            continue
-        margin = line[: len(line) - len(line.lstrip())]
-        column = len(margin.expandtabs(_TAB_WIDTH))
-        while column < levels[-1]:
-            levels.pop()
-        if column > levels[-1]:
-            levels.append(column)
-        indented.append(" " * (len(levels) - 1) + bare)
-    return indented

@@ -13,6 +13,7 @@ from dos.audit.claims.finding import Backing, Finding
 from dos.audit.io import settings_changes
 from dos.audit.io.settings_changes import ChangeReader
 from dos.audit.removal import CodeChange
+from dos.audit.settings import file_readers
 from dos.audit.weakening import TestChange, Weakening
 from dos.git import commits
 from dos.git.changes import CommitFacts, FileChange
@@ -95,12 +96,13 @@ class Auditor:
 
 
 def _deciding_blobs(facts: CommitFacts) -> Iterator[str]:
-    """Yield the blobs that most audits read: of changed tests, and of the first source file."""
+    """Yield the blobs that most audits read: of changed tests and settings of their runners, and of
+    the first source file."""
     source = next((change for change in facts.files if file_kinds.is_source(change.path)), None)
     for change in facts.files:
         is_changed_test = change.status == "M" and weakening.is_watched(change.path)
-        if is_changed_test or change is source:
-            yield from filter(None, (change.old_blob, change.new_blob))
+        if is_changed_test or change is source or file_readers.is_watched(change.path):
+            yield from filter(None, _blob_names(change))
 
 
 class _BlobCache:

@@ -45,11 +45,13 @@ def weakened_settings(
 
 def rewritten_output(facts: CommitFacts, reader: ChangeReader) -> list[Weakening]:
     """Return the expected output that a commit changes while it changes nothing else."""
-    results = []
+    results = [change for change in facts.files if expected_output.is_result(change.path)]
+    if not results:  # most commits: nothing has to be read to tell
+        return []
     for change in facts.files:
-        if expected_output.is_result(change.path):
-            results.append(change)
-        elif not _is_document(change.path) and not reader.is_cosmetic(change):
+        if change in results or _is_document(change.path):
+            continue
+        if not reader.is_cosmetic(change):
             return []
     changes = []
     for change in filter(reader.is_readable, results):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -74,18 +75,31 @@ def _without_same(
         theirs = new.get(path, Suite()).cases
         if ours == theirs:
             continue
-        known: Counter[tuple[str, ...]] = Counter(_key(case) for case in ours)
-        mutual = known & Counter(_key(case) for case in theirs)
-        before += _rest(ours, mutual)
-        after += _rest(theirs, mutual)
+        first = _common(ours, theirs)
+        our_keys = list(map(_key, ours[first:]))
+        their_keys = list(map(_key, theirs[first:]))
+        mutual = Counter(our_keys) & Counter(their_keys)
+        before += _rest(ours[first:], our_keys, mutual)
+        after += _rest(theirs[first:], their_keys, mutual)
     return before, after
 
 
-def _rest(cases: Iterable[Case], mutual: Counter[tuple[str, ...]]) -> list[Case]:
+def _common(ours: Sequence[Case], theirs: Sequence[Case]) -> int:
+    """Return how many cases are the same at the beginning."""
+    count = 0
+    for case, other in zip(ours, theirs, strict=False):
+        if case != other:
+            break
+        count += 1
+    return count
+
+
+def _rest(
+    cases: Iterable[Case], keys: Iterable[tuple[str, ...]], mutual: Counter[tuple[str, ...]]
+) -> list[Case]:
     left = Counter(mutual)
     rest: list[Case] = []
-    for case in cases:
-        key = _key(case)
+    for case, key in zip(cases, keys, strict=True):
         if left[key] > 0:
             left[key] -= 1
         else:
@@ -260,17 +274,8 @@ class Weights:
     def words(self, case: Case) -> frozenset[str]:
         """Return what a case is about, with the words of its name."""
         if id(case) not in self._words:
-            self._words[id(case)] = self._find_words(case)
+            self._words[id(case)] = _find_words(case)
         return self._words[id(case)]
-
-    def _find_words(self, case: Case) -> frozenset[str]:
-        found: set[str] = set()
-        tables = [mark for mark in case.marks if "(" in mark.masked]
-        for statement in (*tables, *case.body[1:]):
-            found |= strictness.words(statement.text)
-        found |= strictness.words(case.body[0].masked) - _IN_EVERY_HEADER
-        found.discard(case.name)
-        return frozenset(found.union(name_words(case.name)))
 
     def count(self, word: str) -> int:
         """Return how many cases have a word."""
@@ -292,6 +297,18 @@ class Weights:
         return total
 
 
+@lru_cache(maxsize=1 << 12)
+def _find_words(case: Case) -> frozenset[str]:
+    found: set[str] = set()
+    tables = [mark for mark in case.marks if "(" in mark.masked]
+    for statement in (*tables, *case.body[1:]):
+        found |= strictness.words(statement.text)
+    found |= strictness.words(case.body[0].masked) - _IN_EVERY_HEADER
+    found.discard(case.name)
+    return frozenset(found.union(name_words(case.name)))
+
+
+@lru_cache(maxsize=1 << 12)
 def name_words(name: str) -> frozenset[str]:
     """Return the words of a case's name."""
     return frozenset(word.lower() for word in strictness.parts_of_name(name)) - _IN_EVERY_NAME

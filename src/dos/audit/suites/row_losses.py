@@ -62,6 +62,8 @@ class RowComparison:
         texts = Counter(each.text for each in old)
         texts.subtract(each.text for each in new)
         went = [each for each in old if texts[each.text] > 0]
+        if not any(map(tables.may_have_rows, went)):
+            return []
         came = [each for each in new if texts[each.text] < 0]
         before = list(tables.rows(went, self.headers, self.looped))
         if not before:

@@ -79,6 +79,13 @@ def rows(
                     yield element
 
 
+def may_have_rows(statement: Statement) -> bool:
+    """Whether a statement may list something; `rows` yields none of others."""
+    masked = statement.masked
+    patterns = (_ROW_MARK, _RUN_OVER, _LOOP_OVER_LIST, _ASSIGNED_LIST)
+    return any(pattern.match(masked) for pattern in patterns)
+
+
 def is_table(statement: Statement, headers: Container[str], looped: Container[str]) -> bool:
     """Whether something is run over what a statement lists."""
     if statement.text in headers:
