@@ -202,13 +202,14 @@ def _is_bound_to_lines(old: str, new: str, language: CompiledLanguage) -> bool:
 
 
 def _differs_in_comments_alone(old: str, new: str, language: CompiledLanguage) -> bool:
-    """Whether the changed lines have the same code, space for space: then no text is read whole."""
+    """Whether the changed lines have the same code, space for space: then no text is read whole.
+
+    In a language with preambles the lines around a comment decide whether it is one.
+    """
+    if language.finds is None or language.language.preamble:
+        return False
     middles = _changed_middles(old, new, language)
-    if (
-        middles is None
-        or language.finds is None
-        or _obeyed(old, language) != _obeyed(new, language)
-    ):
+    if middles is None or _obeyed(old, language) != _obeyed(new, language):
         return False
     before, after, depth = middles
     old_code = _code_lines(before, language, depth)
