@@ -19,7 +19,9 @@ from dos.verify import file_kinds
 
 _NAMED = 3  # at most, in a detail
 _LONGEST_TEXT = 80  # of a check in a detail
-_RUN_BY_OTHERS = frozenset(("tcl", "bats", "t", "groovy", "coffee", "cr", "feature", "robot"))
+_RUN_BY_OTHERS = frozenset(
+    ("tcl", "test", "bats", "t", "groovy", "coffee", "cr", "feature", "robot")
+)
 
 
 class WeakeningKind(StrEnum):

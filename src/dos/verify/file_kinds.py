@@ -228,7 +228,7 @@ _RUNS_TESTS = (
 # `PriceTest.java`, `Shop.Tests/`. An emptied test passes, so it proves nothing about the program.
 _FOUND_BY_RUNNERS = (
     r"(?:^|/)(?:[^/]*[-_.]|[^/]*[a-z0-9](?=[TS]))?(?i:tests?|specs?)(?:/|\.[^/.]+$)"
-    r"|(?:^|/)(?i:tests?|specs?)[-_.][^/]*$"
+    r"|(?:^|/)(?i:tests?|specs?)[-_.][^/]*$|(?:^|/)x?t/[^/]*(?:/[^/]*)?\.t$|\.bats$"
 )
 _CHANGES_FOLDER = (
     r"(?:\b(?:cd|pushd)\s+(?:-P\s+|--\s+)?|(?<!\S)(?:-C|--(?:prefix|directory|cwd|dir))[ =]?)"

@@ -231,7 +231,7 @@ _TABLE = {
         raw=r"<<(?=[~-]|[\"']?[A-Z_])[~-]?+[\"'`]?+(?P<here>[^\W\d]\w*+)[\"'`]?+",
         here_ends=_HERE_ENDS,
     ),
-    "pl pm": Language(
+    "pl pm t": Language(
         begins="\"'#<=",
         keep=(_SHEBANG, _DOUBLE, _SINGLE),
         drop=(
@@ -241,7 +241,7 @@ _TABLE = {
         raw=r"<<(?=~?[\"'A-Z_])~?+[\"']?+(?P<here>[^\W\d]\w*+)[\"']?+",
         here_ends=_HERE_ENDS,
     ),
-    "sh bash zsh": Language(
+    "sh bash zsh bats": Language(
         begins="\"'#\\\\<",
         keep=(_SHEBANG, r"\\.", _LONG_DOUBLE, _BARE_SINGLE),
         drop=(_SHELL_HASH,),
@@ -253,7 +253,7 @@ _TABLE = {
         keep=(_SHEBANG, r"`.", r'"[^"`]*+(?:`.[^"`]*+)*+(?:"|\Z)', _BARE_SINGLE),
         drop=(r"<\#[^#]*+(?:\#(?!>)[^#]*+)*+(?:\#>|\Z)", _HASH_WORD),
     ),
-    "r awk tcl": Language(
+    "r awk tcl test": Language(
         begins="\"'#", keep=(_SHEBANG, _TRIPLE_DOUBLE, _DOUBLE, _SINGLE), drop=(_HASH,)
     ),
     "cmake": Language(
