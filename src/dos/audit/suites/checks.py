@@ -13,6 +13,8 @@ from dos.audit.suites.statements import Statement, is_by_line
 _LONGEST = 2000  # characters of a check that are looked at
 _PYTHON = frozenset(("py", "pyi"))
 _SHELLS = frozenset(("sh", "bash", "zsh", "bats"))
+_TCL = frozenset(("tcl", "test"))
+_WITH_COMMAND = 3  # statements of a case of Tcl that has one
 
 
 class Strictness(IntEnum):
@@ -38,8 +40,9 @@ class Check(Struct, frozen=True, gc=False):
 
 _ASSERTS = re.compile(
     r"(?:^|[^\w.])assert\b(?! ?=)|\b(?:assert|refute)(?!ion|ed\b|ing\b)\w*!?(?:\(|\.\w)"
-    r"|^(?:assert|refute)\w*(?: |\{|\[|$)"
-    r"|\bAssert\w*\.\w+\(|\.assert\w*\(|\b_?[a-z]+\w*Assert\w*\("
+    r"|^(?:assert|refute)\w*(?: |\{|\[|$)|\bck_assert\w*\(|^(?:throws|dies|lives)_ok ?\{"
+    r"|\b(?:assert|Assert|intercept)\w*(?:\.\w+)?(?:<[^<>()]{0,80}>|\[[^\[\]()]{0,80}\])[({]"
+    r"|\bassert\w+\{|\bAssert\w*\.\w+\(|\.assert\w*\(|\b_?[a-z]+\w*Assert\w*\("
     r"|\b(?:\w*_)?(?:ASSERT|EXPECT|REQUIRE|CHECK|VERIFY|COMPARE)\w*\(|\bQ(?:VERIFY|COMPARE)\("
     r"|\bexpect(?!ed|s?\b ?=|ation)\w*(?:\(|\.\w| \w| \x01|\{|<|!)|\bXCTAssert\w*\(|\bXCTFail\("
     r"|\brequire\.(?!context|resolve|main|cache)\w+\(|\bdebug_assert\w*!|\bmatches!\("
@@ -47,7 +50,9 @@ _ASSERTS = re.compile(
     r"|same|notSame|strictSame|like|unlike|throws\w*|notThrows\w*|doesNotThrow|rejects|resolves"
     r"|regex|notRegex|match|notMatch|snapshot|assert|pass|strictEqual|looseEqual|has|type|error"
     r"|deepLooseEqual)\("
-    r"|\.should\b|\.Should\w*\(|\bshould(?:_not)? |\.must_\w+|\.wont_\w+|\bis_expected\b"
+    r"|\.should\b|\.Should\w*\(|\bshould(?:_not)? |\bshould[A-Z]\w*+[ ({<]"
+    r"|\.must_\w+|\.wont_\w+|\bis_expected\b"
+    r"|^is\.(?:Equal|NotEqual|True|False|NoErr|Err|Nil|NotNil|Len|Contains)\("
     r"|\bpytest\.(?:raises|warns|deprecated_call)\(|\bassert_\w+(?=[ (.!]|$)"
     r"|(?:^|[^\w.])(?:ok|is_deeply|isnt"
     r"|cmp_ok|isa_ok|throws_ok|dies_ok|lives_ok|is|like|unlike)\(.*,"
@@ -76,7 +81,10 @@ _COMMAND = re.compile(r"([A-Za-z_]\w*[?!]?)(?: |$)")
 _SHELL_ASSERTS = re.compile(
     r"\[\[? |^test |\bdiff\b|\bcmp\b|\bgrep -\w*q|\b(?:exit|return) [1-9]|\bassert\w*|\bfail\b"
 )
-_TCL_EXPECTS = re.compile(r"\} ?(?:\{.*\S.*\}|\x01)$")
+_TCL_EXPECTS = re.compile(r"\} ?(?:\{.*\S.*\}|\x01|-result .*|-returnCodes .*)$")
+_SHELL_LOOSE = re.compile(r" -(?:ge|gt|le|lt|ne) |!=|=~|\*|\bgrep\b|(?i:contain|partial|like)")
+_SHELL_PRESENCE = re.compile(r"\[ (?:! )?-[nefdsrwx] |^test -[nefdsrwx] ")
+_SHELL_EXACT = re.compile(r" -eq | ==? |(?i:equal)|\bassert_output\b|\b(?:diff|cmp)\b")
 _CONDITION = re.compile(
     r"[}\s]*(?:el|else ?)?(?:if|unless|when|switch|while)\b|[}\s]*else\b|case\b"
 )
@@ -93,29 +101,33 @@ _CANNOT_FAIL = re.compile(
     r"|\bassert (?P<left>[^=<>!]{1,80})==(?P=left)(?:,|$)"
     r"|\bassert_equal (?P<one>[^,]{1,80}),(?P=one)$"
     rf"|\bassert {_LITERAL}(?:==|!=|<=?|>=?){_LITERAL}(?:,|$)"
-    rf"|\({_LITERAL}\)\.(?:\w+\.)*\w+\({_LITERAL}\)"
+    rf"|\b(?:expect|assertThat)\({_LITERAL}\)\.(?:\w+\.)*\w+\({_LITERAL}\)"
     r"|\bor True\b|\bTrue or\b|\belse True\b|\|\| ?true\b|\|\| ?:$|\|\| ?1\b"
     r"|\blen\([^()]*\) ?>= ?0\b"
     r"|\.(?:length|size|count)(?:\(\))? ?>= ?0\b"
-    r"|^ *expect\((?:[^()]++|\([^()]*+\))*+\);?$"
 )
+_ONLY_NAMES = re.compile(r" *expect\((?:[^()]++|\([^()]*+\))*+\);?$")  # and does not compare
 _GOLDEN = re.compile(
     r"(?i:snapshot|regression\.check|golden|approvals?\b|\.verify\(|assert_matches_file)"
 )
 _EQUALS = re.compile(
     r"==|===|\b(?:assert|Assert|refute|expect|EXPECT|ASSERT|CHECK|REQUIRE|CPPUNIT|CU|TEST|BOOST|ck"
-    r"|cr|g|XCT)\w*(?:\.\w+)*(?<!Not)(?<!not)(?<!ot_)(?<!NE)_?(?:[eE]quals?|EQUALS?|EQ|eq|STREQ|is"
-    r"|[sS]ame)\w*\b"
+    r"|cr|g|XCT|require|is)\w*(?:\.\w+)*\.?(?<!Not)(?<!not)(?<!ot_)(?<!NE)(?<!Or)_?"
+    r"(?:[eE]quals?|EQUALS?|EQ|eq|STREQ|is\b|Len\b|Count\b|[sS]ame)\w*\b|\bshouldBe\b|[,(]is\(|\bis\("
+    r"|\bshould be[ (]+[\d\x01]"
     r"|\.(?:toBe|toEqual|toStrictEqual|is|deepEqual|equals?|strictEqual|same|isEqualTo|Be"
-    r"|toHaveLength|toHaveBeenCalledTimes|toHaveBeenCalledWith|strictSame|containsExactly\w*)\("
+    r"|toHaveLength|toHaveBeenCalledTimes|toHaveBeenCalledWith|strictSame|containsExactly\w*"
+    r"|hasSize|HaveCount|EqualTo)\("
     r"|\b(?:eql?|equal|must_equal)\b[ (]|assert_eq!|assert_called_\w*with|isEqualTo|is_deeply"
-    r"|\bContentEqual\b|ArrayEquals"
+    r"|\b(?:Unordered)?ElementsAre\w*\(|\bcontain_exactly\b|\bmatch_array\b|\bBeEquivalentTo\("
+    r"|\bError(?:Is|As)\(|\bContentEqual\b|ArrayEquals"
 )
 _LOOSELY = re.compile(
-    r"(?<![-=<])>=?(?!=)|<=?(?![\w]+>)|\bin\b|!=|\bnot in\b|\bis not\b"
+    r"(?i:_(?:ge|gt|le|lt|ne|gte|lte)\()|(?<=[{(,\[])_(?=[,})\]])(?!\)? ?[-=]>)"
+    r"|(?<![-=<])>=?(?!=)|<=?(?![\w]+>)|\bin\b|!=|\bnot in\b|\bis not\b"
     r"|(?i:contain|includ|match|regex|like\b|startswith|starts_with|start_with|endswith|ends_with"
     r"|end_with|search|between|within|close|approx|almost|greater|less|atleast|atmost|hasitem|anyof"
-    r"|oneof|one_of|any_of|assertin\b|range|notequal|not_equal|not_eq|assert_ne!|isnot|\bnear\b)"
+    r"|oneof|one_of|any_of|assertin\b|range|notequal|not_equal|not_eq|assert_ne!|isnot|\bnear\b|above|below|positive|negative|delta|accuracy|anything|isin\b)"
     r"|\bassertNot\w+|\bNotEqual|\bany\("
 )
 _ANY = re.compile(r"\b(?:any|some)\(|\bsome\b\(|\.any\?|\banyMatch\(")
@@ -132,6 +144,8 @@ _WEAK_NAMES = re.compile(
     r"|\.isNotNull\(|\.NotBeNull\(|toHaveBeenCalled\(\)|\brefute_nil|\bt\.(?:true|truthy|ok|assert"
     r"|false|falsy|notOk)\("
     r"|assertDoesNotThrow|notThrows|(?:^|[^\w.])assert!?[ (]"
+    r"|[iI]sNotEmpty\b|\bisNotNull\b|[nN]ot_?[bB]e_?[eE]mpty|not\.be\.empty|refute_empty|is_not_nil"
+    r"|\bis_(?:true|false|truthy|falsy|nil)\(|\bassertNotEmpty\(|\.NotZero\(|\.NotBeEmpty\("
     r"|(?:EXPECT|ASSERT|CHECK)_(?:TRUE|FALSE)\(|\bREQUIRE\(|\bCPPUNIT_ASSERT\("
 )
 _COMPARES = re.compile(
@@ -196,14 +210,26 @@ def _of_statement(suffix: str, body: Sequence[Statement], at: int) -> Check | No
     statement = body[at]
     if _fails(statement.masked):
         return _of_failure(body, at)
-    if suffix == "tcl" and at == len(body) - 1 and _TCL_EXPECTS.match(statement.masked):
-        strictness = Strictness.LOOSE if "*" in statement.text else Strictness.EXACT
-        return Check(statement.masked, statement.text, statement.line, strictness)
+    if suffix in _TCL and at == len(body) - 1 and _TCL_EXPECTS.match(statement.masked):
+        return _of_result(body)
     graded = _graded(suffix, statement.masked, statement.text)
     if graded is None:
         return None
     strictness, is_plain = graded
     return Check(statement.masked, statement.text, statement.line, strictness, is_plain)
+
+
+def _of_result(body: Sequence[Statement]) -> Check:
+    """Return the check of a case of Tcl: that its last command returns what is expected."""
+    result = body[-1]
+    strictness = Strictness.LOOSE if "*" in result.text else Strictness.EXACT
+    command = body[-2]
+    if not result.masked.startswith("} -") or len(body) < _WITH_COMMAND:
+        return Check(result.masked, result.text, result.line, strictness)
+    if _LOOSELY.search(command.masked):
+        strictness = Strictness.LOOSE
+    masked, text = f"{command.masked} {result.masked}", f"{command.text} {result.text}"
+    return Check(masked, text, command.line, strictness)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -233,7 +259,9 @@ def _of_failure(body: Sequence[Statement], at: int) -> Check:
 def _of_condition(masked: str) -> Strictness:
     """Return how strict a condition is under which a test fails."""
     bare = re.sub(r"(?:!=|==) ?(?:nil|null|NULL|None|\x01\x01)", "", masked)
-    if "!=" in bare or re.search(r"!\w*(?:\.\w+)*(?:Equal|equals?|Same)", bare):
+    if "!=" in bare or re.search(
+        r"!errors\.(?:Is|As)\(|!\w*(?:\.\w+)*(?:Equal|equals?|Same)", bare
+    ):
         return Strictness.EXACT
     if re.search(r"==|<|(?<!-)>|(?i:contain|match|prefix|suffix)", bare):
         return Strictness.LOOSE
@@ -265,11 +293,28 @@ def _graded(suffix: str, masked: str, text: str) -> tuple[Strictness, bool] | No
     if not asserts.search(masked) and not _CHECKS_ALONE.match(masked):
         return None
     is_tuple = suffix in _PYTHON and masked.startswith("assert(") and _is_tuple(masked)
-    if is_tuple or _CANNOT_FAIL.search(text[:_LONGEST]):
+    is_unread = suffix != "dart" and _ONLY_NAMES.match(text[:_LONGEST]) is not None
+    if is_tuple or is_unread or _CANNOT_FAIL.search(text[:_LONGEST]):
         return Strictness.VACUOUS, True
     if is_shell:
-        return Strictness.EXACT, False
-    return _strictness(masked)
+        return _of_shell(text[:_LONGEST])
+    if masked.startswith("cmp_ok("):
+        is_equality = re.search(r"['\"](?:==|eq)['\"]", text[:_LONGEST])
+        return (Strictness.EXACT if is_equality else Strictness.LOOSE), True
+    strictness, is_plain = _strictness(masked)
+    # In Dart a value stands for its matcher.
+    return strictness, is_plain or (suffix == "dart" and masked.startswith("expect("))
+
+
+def _of_shell(text: str) -> tuple[Strictness, bool]:
+    """Return how strict a check of a shell is, and whether that is sure."""
+    if _CONDITION.match(text):
+        return Strictness.EXACT, False  # it decides what is done
+    if _SHELL_LOOSE.search(text):
+        return Strictness.LOOSE, True
+    if _SHELL_PRESENCE.search(text):
+        return Strictness.PRESENCE, True
+    return Strictness.EXACT, _SHELL_EXACT.search(text) is not None
 
 
 def _strictness(masked: str) -> tuple[Strictness, bool]:

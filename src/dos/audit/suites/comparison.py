@@ -162,8 +162,9 @@ class Comparison:
                 continue
             if room is None:
                 room = self._new_rows()
-            if room > 0 and self._is_like_a_table(case):
-                room -= 1
+            calls = self._like_calls(case)
+            if room >= calls and self._is_like_a_table(case):
+                room -= calls
                 continue
             lost.append(case)
         return lost
@@ -312,6 +313,11 @@ class Comparison:
         for pair in self.matching.kept:
             count += max(0, len(self.rows.of(pair.new)) - len(self.rows.of(pair.old)))
         return count
+
+    def _like_calls(self, case: Case) -> int:
+        """Return how many rows a case makes: as many as it has checks that differ in values."""
+        shapes = Counter(strictness.shape(check) for check in self._body(case).real_checks)
+        return max(shapes.values(), default=1)
 
     def _is_like_a_table(self, case: Case) -> bool:
         """Whether a new or changed case with a table names what a lost case named."""

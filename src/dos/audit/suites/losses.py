@@ -173,29 +173,40 @@ class _Comparison:
                 room.setdefault(regions.of_new(check.line), []).append(check)
         for statement in filter(checks.is_guard, self.added):
             room.setdefault(regions.of_new(statement.line), []).append(None)
-        for check in [self.lost[number] for number in pairs]:
-            if self._is_covered(check):
+        for number, match in pairs.items():
+            check = self.lost[number]
+            if self._is_covered_beside(check, self.gained[match]):
                 room.setdefault(regions.of_old(check.line), []).append(None)
         return room
 
     @cached_property
-    def added_words(self) -> frozenset[str]:
-        """What the statements that were added are about."""
-        return frozenset().union(*[strictness.words(each.text) for each in self.added])
+    def added_words(self) -> Counter[str]:
+        """What the statements that were added are about, and how many are about it."""
+        return Counter(word for each in self.added for word in strictness.words(each.text))
 
     def _is_covered(self, check: Check) -> bool:
         """Whether what a check is about is in statements that were added."""
         ours = strictness.words(check.text)
-        return bool(ours) and len(ours & self.added_words) >= _COVERED * len(ours)
+        return bool(ours) and sum(map(self.added_words.__contains__, ours)) >= _COVERED * len(ours)
+
+    def _is_covered_beside(self, check: Check, gained: Check) -> bool:
+        """Whether what a check is about is in added statements other than the one in its place."""
+        ours, in_place = strictness.words(check.text), strictness.words(gained.text)
+        beside = [word for word in ours if self.added_words[word] > (word in in_place)]
+        return bool(ours) and len(beside) >= _COVERED * len(ours)
 
     def _is_part_of_another(self, check: Check) -> bool:
         """Whether a value is compared as a whole now, of which a check asked for a part."""
         names = strictness.names(check.text)
-        if not names or check.strictness >= Strictness.EXACT:
+        is_exact = check.strictness >= Strictness.EXACT
+        if not names or (is_exact and not strictness.is_of_part(check)):
             return False
         for gained in self.gained[:_MOST_COMPARED]:
-            is_stricter = gained.is_plain and gained.strictness >= Strictness.EXACT
-            if is_stricter and names <= strictness.names(gained.text):
+            if not gained.is_plain or gained.strictness < Strictness.EXACT:
+                continue
+            if is_exact and strictness.is_whole_of(gained, check):
+                return True
+            if not is_exact and names <= strictness.names(gained.text):
                 return True
         return False
 

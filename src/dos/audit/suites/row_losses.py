@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
 
 from dos.audit.suites import checks, strictness, tables
@@ -9,6 +10,7 @@ from dos.audit.suites.cases import Case, Suite
 from dos.audit.suites.matching import Matching, Pair
 from dos.audit.suites.statements import Statement, suffix_of
 
+_MOST_ROWS = 300  # of a table whose rows are compared by their places
 _MOST_ADDED = 300  # statements that are looked at for a row that became one
 
 
@@ -73,11 +75,12 @@ class RowComparison:
             return []  # the rows are not written down any more
         moved = set(tables.rows(added, self.headers, self.looped)).difference(after)
         lost = [row for row in (Counter(before) - Counter(after)).elements() if row not in moved]
-        gained = (Counter(after) - Counter(before)).total()
-        if len(lost) <= gained:
-            return []
+        gained = list((Counter(after) - Counter(before)).elements())
+        if len(lost) <= len(gained):
+            lost = [row for row in _unreplaced(before, after) if row in lost]
+            return [row for row in lost if not self._is_statement(row, added)]
         lost = [row for row in lost if not self._is_statement(row, added)]
-        return lost if len(lost) > gained else []
+        return lost if len(lost) > len(gained) else []
 
     def _headers_in(self, statements: Iterable[Statement]) -> Iterator[Statement]:
         return (each for each in statements if each.text in self.headers)
@@ -94,6 +97,34 @@ class RowComparison:
             if words <= strictness.words(statement.text) and not self._is_table(statement):
                 return True
         return False
+
+
+def _unreplaced(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """Return the rows that were taken out of a table, where none came that is like them.
+
+    A row that stands where another one stood is that one, with other values.
+    """
+    if max(len(before), len(after)) > _MOST_ROWS:
+        return []
+    kept = Counter(before) & Counter(after)
+    if kept.total() < len(before) / 2:
+        return []  # the table was written anew
+    out: list[str] = []
+    came: list[str] = []
+    matcher = SequenceMatcher(a=before, b=after, autojunk=False)
+    for kind, old_at, old_end, new_at, new_end in matcher.get_opcodes():
+        if kind != "equal":
+            came += [row for row in after[new_at:new_end] if row not in kept]
+        if kind == "delete":
+            out += [row for row in before[old_at:old_end] if row not in kept]
+    common = Counter(word for row in before for word in strictness.words(row))
+    new = frozenset().union(*map(strictness.words, came))
+    return [row for row in out if not _is_like(row, new, common)]
+
+
+def _is_like(row: str, words: frozenset[str], common: Counter[str]) -> bool:
+    """Whether a row shares with others what few rows of its table have."""
+    return any(common[word] == 1 for word in strictness.words(row) & words)
 
 
 def _loose_headers(suite: Suite) -> Iterator[Statement]:

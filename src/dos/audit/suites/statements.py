@@ -24,11 +24,12 @@ _CONTINUES = re.compile(
     r"\.(?!\.)|&&|\|\||\?|&\.|=[^=>]|:(?!:)|(?:throws|extends|implements|where)\b"
 )
 _IS_CONTINUED = re.compile(r"(?:[=+&|?]|\.)$")
+_OPENS_FUNCTION = re.compile(r"\bfunction ?\([^()]*+\)$")
 _PUNCTUATION = frozenset("(){}[];, \t")
 _INDENTED = frozenset(("py", "pyi"))
 _BY_LINE = frozenset(
     (
-        "rb", "tcl", "test", "sh", "bash", "zsh", "bats", "ex", "exs", "lua", "jl", "r", "cr",
+        "rb", "tcl", "test", "sh", "bash", "zsh", "bats", "ex", "exs", "lua", "jl", "cr",
         "coffee", "pl", "pm", "t", "feature", "robot",
     )
 )  # fmt: skip
@@ -166,6 +167,7 @@ class _Line(Struct, frozen=True, gc=False):
     opens_literal: bool  # it ends in a brace that opens no block
     is_chained: bool  # it goes on with a call of what the line before returned
     is_continued: bool
+    opens_function: bool  # it ends in the head of a function that is an argument
 
 
 class _LineReader(_Reader):
@@ -201,6 +203,8 @@ class _LineReader(_Reader):
             strings += taken
             counts_braces = counts_braces or facts.opens_literal
             balance = max(0, balance + facts.calls + (facts.braces if counts_braces else 0))
+            if facts.opens_function and not is_whole:
+                balance = 0  # its statements are in the lines that follow
             goes_on = balance > 0 or facts.is_continued
         if buffer:
             self.add(depth, begun, " ".join(buffer), strings)
@@ -221,6 +225,7 @@ def _line_facts(line: str) -> _Line | None:
         opens_literal=bare[-1] == "{" and bare[:-1].rstrip()[-1:] in tuple("=(,[:>"),
         is_chained=bare[0] == "." and bare[:2] != "..",
         is_continued=bare[-1] == "\\",
+        opens_function=_OPENS_FUNCTION.search(bare, max(0, len(bare) - 200)) is not None,
     )
 
 
@@ -321,7 +326,7 @@ class _BraceReader(_Reader):
     def _opens_block(self) -> bool:
         """Whether an opening brace begins a block, and not a value."""
         before = "".join(self.buffer[-40:]).rstrip()
-        if not before or before.endswith((")", "=>", "->", "|")):
+        if self.suffix == "r" or not before or before.endswith((")", "=>", "->", "|")):
             return True
         last = before[-1]
         if last in _LITERAL_BEFORE:
