@@ -2,7 +2,7 @@
 
 import re
 
-from labelled_commit import LabelledCommit
+from labelled_commit import Files, LabelledCommit, read_diff
 
 # By framework: the path of a test file, and the file around the body of a case.
 FRAMES = {
@@ -87,14 +87,21 @@ def read(tests: str, table: str) -> list[LabelledCommit]:
     return [_commit(tests, title, lines) for title, lines in changes]
 
 
+def read_diffs(tests: str, table: dict[str, str]) -> list[LabelledCommit]:
+    """Return a commit for each diff of a table, all with one label."""
+    return [_labelled(tests, title, read_diff(diff)[0]) for title, diff in table.items()]
+
+
 def _commit(tests: str, title: str, lines: list[str]) -> LabelledCommit:
     path, frame = FRAMES[title.partition(":")[0]]
+    return _labelled(
+        tests, title, {path: (_written(frame, lines, "-"), _written(frame, lines, "+"))}
+    )
+
+
+def _labelled(tests: str, why: str, files: Files) -> LabelledCommit:
     return LabelledCommit(
-        subject="Sort orders by date",
-        files={path: (_written(frame, lines, "-"), _written(frame, lines, "+"))},
-        claim="done",
-        tests=tests,
-        why=title,
+        subject="Sort orders by date", files=files, claim="done", tests=tests, why=why
     )
 
 

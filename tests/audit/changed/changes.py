@@ -3,8 +3,10 @@
 from changed import (
     alternatives,
     into_nothing,
+    kept_cases,
     kinds_of_error,
     libraries,
+    lost_cases,
     lower_limits,
     tolerances,
 )
@@ -16,4 +18,6 @@ COMMITS = (
     *kinds_of_error.COMMITS,
     *libraries.COMMITS,
     *into_nothing.COMMITS,
+    *lost_cases.COMMITS,
+    *kept_cases.COMMITS,
 )

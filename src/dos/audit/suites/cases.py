@@ -63,7 +63,8 @@ _NATIVE_CASE = re.compile(
 _OTHER_CASE = re.compile(
     rf"(?:@\w+(?:\([^()]*\))? ?)*(?:[\w<>\[\],?]+ )*?(?:fun|func|fn|function|void|def|Task|method"
     rf"|sub) [`\"]?(?P<name>[tT]est\w*)"
-    rf"|(?:it|test|scenario|Scenario|property)[ (:]+(?:{STRING}|(?P<rest>\w.*))"
+    rf"|pending\({STRING},"
+    rf"|(?:it|test|test_that|scenario|Scenario|property)[ (:]+(?:{STRING}|(?P<rest>\w.*))"
 )
 _MARKED_CASE = re.compile(r"(?:[\w<>\[\],?.&:'() ]+ )?(?:fn |fun )?(?P<name>\w+|`[^`]+`)[<(]")
 _CASES = {

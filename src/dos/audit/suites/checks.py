@@ -53,6 +53,7 @@ _ASSERTS = re.compile(
     r"|\.should\b|\.Should\w*\(|\bshould(?:_not)? |\bshould[A-Z]\w*+[ ({<]"
     r"|\.must_\w+|\.wont_\w+|\bis_expected\b"
     r"|^is\.(?:Equal|NotEqual|True|False|NoErr|Err|Nil|NotNil|Len|Contains)\("
+    r"|^#\[should_panic|^@Test\(.*\bexpected ?=|^\[ExpectedException\("
     r"|\bpytest\.(?:raises|warns|deprecated_call)\(|\bassert_\w+(?=[ (.!]|$)"
     r"|(?:^|[^\w.])(?:ok|is_deeply|isnt"
     r"|cmp_ok|isa_ok|throws_ok|dies_ok|lives_ok|is|like|unlike)\(.*,"

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from dos.audit.suites import checks, strictness
+from dos.audit.suites import checks, strictness, tables
 from dos.audit.suites.checks import Check, Strictness
 from dos.audit.suites.statements import Statement
 
@@ -169,7 +169,7 @@ class _Comparison:
         room: dict[int, list[Check | None]] = {}
         used = set(pairs.values())
         for number, check in enumerate(self.gained):
-            if number not in used:
+            if number not in used and not self._is_of_rows(check):
                 room.setdefault(regions.of_new(check.line), []).append(check)
         for statement in filter(checks.is_guard, self.added):
             room.setdefault(regions.of_new(statement.line), []).append(None)
@@ -184,6 +184,16 @@ class _Comparison:
         """What the statements that were added are about, and how many are about it."""
         return Counter(word for each in self.added for word in strictness.words(each.text))
 
+    def _is_of_rows(self, check: Check) -> bool:
+        """Whether a check is of the rows of a new table: its values are there."""
+        return any(map(tables.runs_cases, self.added)) and not strictness.has_values(check)
+
+    @cached_property
+    def words_beside(self) -> Counter[str]:
+        """The same without tables: a row of one stands for one check."""
+        told = [each for each in self.added if not tables.runs_cases(each)]
+        return Counter(word for each in told for word in strictness.words(each.text))
+
     def _is_covered(self, check: Check) -> bool:
         """Whether what a check is about is in statements that were added."""
         ours = strictness.words(check.text)
@@ -192,7 +202,7 @@ class _Comparison:
     def _is_covered_beside(self, check: Check, gained: Check) -> bool:
         """Whether what a check is about is in added statements other than the one in its place."""
         ours, in_place = strictness.words(check.text), strictness.words(gained.text)
-        beside = [word for word in ours if self.added_words[word] > (word in in_place)]
+        beside = [word for word in ours if self.words_beside[word] > (word in in_place)]
         return bool(ours) and len(beside) >= _COVERED * len(ours)
 
     def _is_part_of_another(self, check: Check) -> bool:

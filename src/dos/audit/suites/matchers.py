@@ -21,7 +21,8 @@ _COMPARING = words(
 _ERROR = re.compile(r"\w*(?:Error|Exception|Failure|Fault|_error|_exception)|Err[A-Z]\w*")
 _ASKS_FOR_ERROR = re.compile(
     r"(?i:raises?|throws?|throwable|rejects|should_panic|catch|warns|thrown|dies_ok|intercept)\w*"
-    r"|(?i:fails)(?:With)?\w*|expect\w*Exception|has_error|expect_error|is_err\b|\bErr\("
+    r"|(?i:fails)(?:With)?\w*|expect\w*Exception|ExpectedException|\bexpected ?="
+    r"|has_error|expect_error|is_err\b|\bErr\("
     r"|\berrors\.(?:Is|As)\(|\b(?:require|assert|is)\.(?:Equal)?Error\w*\("
     r"|\berr(?: ?== ?nil| ?!= ?(?!nil)\w)"
 )

@@ -15,8 +15,11 @@ _SKIP_MARK = re.compile(
     r"|@(?:[\w.]+\.)?(?:Disabled|Ignore)\b(?!If)|#\[ignore|\[(?:Ignore|Explicit)\b"
     r"|\[(?:Fact|Theory|Test)\(.*\bSkip ?=|@Test\(.*enabled=false"
 )
+_SKIP_TAGS = ("@tag :skip", "@tag skip:", "@moduletag :skip", "@describetag :skip")
 _NAMED_SKIP = re.compile(
-    r"(?:await )?(?:x(?:it|test|specify|describe|context)\b|(?:it|test|specify|scenario|Deno\.test)"
+    r"pending\("
+    r"|(?:await )?(?:x(?:it|test|specify|describe|context)\b"
+    r"|(?:it|test|specify|scenario|Deno\.test)"
     r"(?:\.\w+)*?\.(?:skip|todo|failing|fixme|fails)\b)|.*[(,] ?DISABLED_"
     r"|(?:it|specify|example)[ (]\x01(?:\)|,? ?:?(?:skip|pending).*)?$"
     r"|.*[,{]:?(?:skip|pending|todo)(?::(?:true|\x01)|[,)]| do\b|$)"
@@ -39,7 +42,8 @@ _WIDE_SKIP = re.compile(
     r"|\b(?:describe|context|suite)\.skip\b|^x(?:describe|context)\b"
     r"|^(?:it|test|describe|context|suite|specify)(?:\.\w+)*\.only\b|^f(?:describe|it|context)[( ]"
     r"|^(?:it|describe|context)\b.*focus:true"
-    r"|^//go:build (?:ignore|never)|^#if 0\b|^if ?\(?(?:false|False|0)\)?[:{]|^del test\w*"
+    r"|^//go:build (?:ignore|never)|^#if 0\b|^\}?,?skip:(?:true|\x01)\)?$"
+    r"|^if ?\(?(?:false|False|0)\)?[:{]|^del test\w*"
 )
 _NEEDS_MODULE = re.compile(r"(?:\w+=)?pytest\.importorskip\(")
 _CONDITION = re.compile(
@@ -50,7 +54,7 @@ _IF = re.compile(r"\bif\b|\bunless\b")
 
 def is_skipped(case: Case) -> bool:
     """Whether a case never runs, or cannot fail."""
-    if any(_is_skip_mark(mark.masked) for mark in case.marks):
+    if any(map(is_skip_mark, case.marks)):
         return True
     first = case.body[0]
     if _NAMED_SKIP.match(first.masked) or _is_skip_mark(first.masked):
@@ -74,7 +78,9 @@ def _is_wide_skip(masked: str) -> bool:
 
 def is_skip_mark(statement: Statement) -> bool:
     """Whether a mark skips what it is before."""
-    return _is_skip_mark(statement.masked)
+    if _is_skip_mark(statement.masked):
+        return True
+    return statement.text.startswith(_SKIP_TAGS)
 
 
 @lru_cache(maxsize=1 << 12)

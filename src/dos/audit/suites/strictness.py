@@ -109,6 +109,11 @@ def is_laxer(old: Check, new: Check, *, is_only_change: bool) -> bool:
     return is_only_change and _has_wider_limit(old, new)
 
 
+def has_values(check: Check) -> bool:
+    """Whether a check names a string or a number."""
+    return any(word[0] in _VALUE for word in words(check.text))
+
+
 def shape(check: Check) -> str:
     """Return a check without its values."""
     return _NUMERAL.sub("0", check.masked)

@@ -56,6 +56,11 @@ def headers(
                     break
 
 
+def runs_cases(statement: Statement) -> bool:
+    """Whether a framework runs a case over what a statement lists."""
+    return _RUN_OVER.match(statement.masked) is not None
+
+
 def looped_names(headers: Iterable[Statement]) -> frozenset[str]:
     """Return the names of what something is run over."""
     names: set[str] = set()
