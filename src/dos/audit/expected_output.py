@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from dos.audit.weakening import TestChange, Weakening, WeakeningKind
 from dos.verify import runners
@@ -11,6 +12,7 @@ _RESULT = re.compile(r"\.(?:out|stdout|stderr|want|result)$", re.IGNORECASE)
 _TEST_DATA = re.compile(r"(?:^|/)testdata/")
 
 
+@lru_cache(maxsize=4096)  # a history names the same paths again and again
 def is_result(path: str) -> bool:
     """Whether a file is what a test compares its result with, and not what it reads."""
     if not runners.is_expected_output(path):

@@ -293,15 +293,12 @@ def _changed_middles(old: str, new: str, language: CompiledLanguage) -> tuple[st
 
     None if they begin or end in a string or a comment, or go on from the line before.
     """
-    before = old.splitlines(keepends=True)
-    after = new.splitlines(keepends=True)
-    first = _common_lines(before, after)
-    last = _common_lines(before[first:][::-1], after[first:][::-1])
-    if first and before[first - 1].endswith("\\\n"):
+    start = _line_start(old, _common_length(old, new))
+    if old[max(start - 2, 0) : start] == "\\\n":
         return None
-    start = sum(map(len, before[:first]))
-    old_middle = "".join(before[first : len(before) - last])
-    new_middle = "".join(after[first : len(after) - last])
+    end = _common_end(old, new, start)
+    old_middle = old[start : len(old) - end]
+    new_middle = new[start : len(new) - end]
     if language.finds is None:
         return old_middle, new_middle, 0
     if not Scanner(old, language).is_code_at(start):
@@ -315,14 +312,40 @@ def _changed_middles(old: str, new: str, language: CompiledLanguage) -> tuple[st
     return old_middle, new_middle, depth
 
 
-def _common_lines(one: list[str], other: list[str]) -> int:
-    """How many lines two lists have in common at their beginning."""
-    count = 0
-    for line, other_line in zip(one, other, strict=False):
-        if line != other_line:
-            break
-        count += 1
-    return count
+def _common_length(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginning.
+
+    Slices are compared, in halves: a loop over characters or lines takes much longer.
+    """
+    same = 0
+    end = min(len(one), len(other))
+    if one[:end] == other[:end]:
+        return end
+    while end - same > 1:
+        middle = (same + end) // 2
+        if one[same:middle] == other[same:middle]:
+            same = middle
+        else:
+            end = middle
+    return same
+
+
+def _line_start(text: str, place: int) -> int:
+    """Where the line begins that a place is in."""
+    return text.rfind("\n", 0, place) + 1
+
+
+def _common_end(one: str, other: str, start: int) -> int:
+    """How many characters of whole lines two texts have in common at their end, after `start`."""
+    longest = min(len(one), len(other)) - start
+    tails = one[len(one) - longest :][::-1], other[len(other) - longest :][::-1]
+    same = _common_length(*tails)
+    for text in (one, other):
+        place = len(text) - same
+        if place > start and text[place - 1] != "\n":
+            line_end = text.find("\n", place)
+            same = len(text) - line_end - 1 if line_end >= 0 else 0
+    return same
 
 
 def _suffix(path: str, text: str) -> str:

@@ -250,6 +250,7 @@ def files_to_empty(tracked: Iterable[str], runner: str) -> list[str]:
     return [path for path in tracked if is_program(path) and not is_named_by_runner(path, runner)]
 
 
+@_kept
 def is_program(path: str) -> bool:
     """Whether it is code of the program: no test, no CI file, nothing that runs tests."""
     name = path.rpartition("/")[2].lower()
@@ -260,6 +261,7 @@ def is_program(path: str) -> bool:
     return not is_ci(path) and re.fullmatch(_RUNS_TESTS, name) is None
 
 
+@_kept
 def is_run_as_test(path: str) -> bool:
     """Whether it is a test, or named as one of the many runners finds it."""
     return is_test(path) or re.search(_FOUND_BY_RUNNERS, path) is not None

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from dos.audit.settings import build_tools, python_tools, script_tools, workflows
 from dos.audit.settings.facts import RunnerFacts, joined
@@ -30,6 +31,7 @@ _CONTAINER = re.compile(r"(?:docker|container)file(?:\..*)?|jenkinsfile(?:\..*)?
 _STEP = re.compile(r"^\s*(?:RUN|sh|bat)\b[ (]*(?P<command>[^\n]*)", re.MULTILINE)
 
 
+@lru_cache(maxsize=4096)  # a history names the same paths again and again
 def is_watched(path: str) -> bool:
     """Whether a file can say which tests run, or whether their failure counts."""
     name = path.rpartition("/")[2].lower()

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from msgspec import Struct
 
@@ -265,17 +266,16 @@ class Weights:
     """How much each word tells about a case: the fewer cases have it, the more."""
 
     def __init__(self, suites: Sequence[Suite]) -> None:
-        self._counts: Counter[str] = Counter()
         self._words: dict[int, frozenset[str]] = {}
-        for suite in suites:
-            for case in suite.cases:
-                self._counts.update(self.words(case))
+        cases = chain.from_iterable(suite.cases for suite in suites)
+        self._counts = Counter(chain.from_iterable(map(self.words, cases)))
 
     def words(self, case: Case) -> frozenset[str]:
         """Return what a case is about, with the words of its name."""
-        if id(case) not in self._words:
-            self._words[id(case)] = _find_words(case)
-        return self._words[id(case)]
+        words = self._words.get(id(case))
+        if words is None:
+            words = self._words[id(case)] = _find_words(case)
+        return words
 
     def count(self, word: str) -> int:
         """Return how many cases have a word."""
