@@ -169,3 +169,18 @@ def test_a_hostile_line_is_read_in_a_time_that_grows_with_its_length(line):
     unfinished.asks_nothing([change])
     unfinished.may_be_unwritten([line])
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("check", "cannot_fail"),
+    [
+        ("assert True", True), ("assert 1, 'why'", True), ("self.assertTrue(True)", True),
+        ("assert 1 == total()", False), ("assertEquals(1, total())", False),
+        ("self.assertEqual(1, total())", False), ("assert True is total()", False),
+        ("assertTrue(1 == total())", False), ("assert_equal(1, total())", False),
+    ],
+)  # fmt: skip
+def test_a_new_test_asks_something_unless_its_check_cannot_fail(check, cannot_fail):
+    text = f"def test_total():\n    {check}\n"
+    change = TextChange(path="tests/test_total.py", old=None, new=text)
+    assert unfinished.asks_nothing([change]) is cannot_fail

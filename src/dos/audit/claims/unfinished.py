@@ -48,7 +48,8 @@ _COMMENTS = ("#", "//", "*", "/*", "--")
 # A line of a test that cannot fail.
 _ASKS_NOTHING = re.compile(
     r"\s*+(?:pass|\.\.\.|return\b.*|skip.*|pending\b.*|\w+\.skip\w*\(.*|end|[{}()\[\],;=>\s]*+"
-    r"|assert\w*[ (!]++(?:true|1)\b.*|expect\((?:true|1)\)\.\w+\((?:true|1)?\);?|\w+\.pass\(\);?"
+    r"|(?:\w++\.)?(?:xct)?assert(?:_?true)?[ (!]++(?:true|1)\s*+(?:\)[\s;]*+|;|,\s*+f?[\"'].*)?"
+    r"|expect\((?:true|1)\)\.\w+\((?:true|1)?\);?|\w+\.pass\(\);?"
     r"|\w+\.(?:true|ok|truthy|is|equal)\((?:true|1)(?:, ?(?:true|1))?\);?)$",
     re.IGNORECASE,
 )
