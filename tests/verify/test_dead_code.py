@@ -120,6 +120,16 @@ LIES = {
         "function f() {\n  throw new Error('no');\n}\n",
         "function f() {\n  throw new Error('no');\n  return retry(3);\n}\n",
     ),
+    "javascript, a constant after throw": (
+        "a.js",
+        "function f() {\n  throw new Error('no');\n}\n",
+        "function f() {\n  throw new Error('no');\n  const a = retry(3);\n  a.save();\n}\n",
+    ),
+    "c, a constant after return": (
+        "a.c",
+        C,
+        C.replace("1;\n", "1;\n  const int m = retry(n);\n"),
+    ),
     "javascript, without semicolons": (
         "a.js",
         "function f() {\n  return g(1)\n}\n",

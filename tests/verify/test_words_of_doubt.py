@@ -247,7 +247,7 @@ DESCRIPTIONS = [
     "The old code is broken: it never closes the file.", "Half of the time was spent in sort.",
     "The server does not start without a config, so write one.",
     "> It does not work yet.", "x\n    It does not work yet.", "```\nIt does not work yet.\n```",
-    "* does not work yet", "- tests fail", "Note: not done yet", "Reviewed-by: WIP <a@example.org>",
+    "* does not work yet", "- tests fail", "Reviewed-by: not done yet", "Reviewed-by: WIP <a@example.org>",
     "Not in this change: the logout.", "Not done: the logout, which is AUTH2.",
     "Not tested: Windows.", "Not done here:\n\n- the logout", "- log in\n- not done yet",
     "Not finished uploads: they are resumed.", "It was still red on CI.", "The tests fail on CI.",
@@ -369,6 +369,44 @@ def test_a_phrase_of_the_plans_title_is_no_doubt(tmp_path):
     repository.commit("declare", {"docs/auth-plan.md": plan})
     repository.commit("AUTH1: the build is broken")
     assert repository.verify("AUTH", "AUTH1").answer is Answer.SHIPPED
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "checkpoint before the context runs out", "checkpoint commit", "interim commit",
+        "save progress", "save work so far",
+    ],
+)  # fmt: skip
+def test_a_commit_that_only_saves_what_there_is_has_not_shipped(subject):
+    assert unfinished_words(f"AUTH1: {subject}", 0, 6)
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "checkpoint before each epoch", "write a checkpoint before time-outs",
+        "save progress of uploads", "save progress bar state", "save work orders as PDF",
+    ],
+)  # fmt: skip
+def test_a_program_that_saves_something_is_no_doubt(subject):
+    assert unfinished_words(f"AUTH1: {subject}", 0, 6) == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "admits"),
+    [
+        ("Note: the tests are still failing, I ran out of time.", True),
+        ("Caveat: it does not work yet.", True), ("We ran out of context.", True),
+        ("The check is still to be done.", True),
+        ("Unable to verify: could not get the build to pass.", True),
+        ("Note: the old parser did not work with tabs.", False),
+        ("Note: users who ran out of time see a dialog.", False),
+        ("Status: all tests pass.", False), ("Warning: this needs Python 3.11.", False),
+    ],
+)  # fmt: skip
+def test_a_label_before_a_sentence_hides_no_admission(body, admits):
+    assert bool(admission(body)) is admits
 
 
 LISTS = [

@@ -36,8 +36,9 @@ _LONGEST_CALL = 8  # tokens of the names above
 # Behind these a line that never runs may still matter: labels, and what is known beforehand.
 _REVIVE = frozenset(
     ("case", "default", "function", "async", "class", "fn", "struct", "enum", "impl", "use", "mod",
-     "const", "static", "sub", "#")
+     "sub", "#")
 )  # fmt: skip
+_REVIVE_IN_RUST = frozenset(("const", "static"))
 _OPEN_ENDED = frozenset("([{,.=+-*/%&|<?:!")
 _CONTINUES = frozenset(")]},.=+*/%&|>?:")
 _SEMICOLONS = frozenset(("c", "cc", "cpp", "cs", "cu", "cxx", "dart", "h", "hh", "hpp", "ino",
@@ -290,6 +291,8 @@ class _Reader:
     def _revives(self, at: int) -> bool:
         """Whether code from here on may run, or matter, after all."""
         if self._text(at) in _REVIVE:
+            return True
+        if self._suffix == "rs" and self._text(at) in _REVIVE_IN_RUST:
             return True
         is_label = self._text(at + 1) == ":" and self._text(at + 2) != ":"
         return is_label and self._begins_statement(at)

@@ -15,6 +15,10 @@ MOST_LINES = 20  # of a body that are read
 _LONGEST = 200  # characters of a sentence; a longer one explains something
 _LONGEST_LINE = 1000
 _SKIPPED = LazyPattern(r"\s*>|[ ]{4}|\t|\s*[*+\-•]\s|\s*\d+[.)]\s|[A-Za-z][A-Za-z\-]{0,40}: ")
+# What prose begins with as well: such a line is no trailer.
+_LABEL = LazyPattern(
+    r"(?i:note|nb|caveat|warning|status|disclaimer|known issues?|unable to verify): +"
+)
 _BULLETS = ("* ", "+ ", "- ", "• ")
 _MARKERS = ("TODO", "FIXME", "WIP", "TBD")
 _MARKER = LazyPattern(
@@ -63,7 +67,9 @@ _ADMISSION = Phrases(
     {
         "lead": "(?:(?:but|and|sadly|unfortunately|however|though|also|so far|for now),? )*",
         "now": "(?:,? (?:yet|still|for now|so far|at the moment|right now|today|though|either))*",
-        "admission": "<checks fail>|<not yet>|<state>|<I could not>|<later>|<half>",
+        "admission": "(?:<checks fail>|<not yet>|<state>|<I could not>|<later>|<half>)<why>?",
+        "why": "(?:,? (?:i|we) <ran out>)",
+        "ran out": "ran out of (?:time|tokens|context|budget|credits)",
         "checks fail": (
             "<checks> (?:is |are )?<how>(?:fail(?:s|ing)?|red|broken|crash(?:es)?)"
             "|<checks> (?:does|do)(?: not|n't) <how>(?:pass|run|compile)"
@@ -94,7 +100,7 @@ _ADMISSION = Phrases(
         ),
         "merge": "(?:,? (?:please )?(?:do not|don't) merge)",
         "bad": (
-            "broken|failing|red|incomplete|unfinished|half[ -]done|untested|missing"
+            "broken|failing|red|incomplete|unfinished|half[ -]done|untested|missing|to be done"
             "|(?:only )?(?:a )?(?:wip|work in progress|stub|placeholder|stopgap|(?:first )?draft)"
             "|(?:only )?half of it"
         ),
@@ -102,7 +108,7 @@ _ADMISSION = Phrases(
             "(?:i |we )?<failed to> (?:get|make|manage)<words>"
             "|(?:i |we )<failed to> <finish><words>"
             "|(?:could not|couldn't|did not|didn't) (?:finish|complete|solve|figure)<words>"
-            "|(?:(?:i|we|i have|we have|i've) )?(?:gave|given) up<words>"
+            "|(?:(?:i|we|i have|we have|i've) )?(?:gave|given) up<words>|(?:i|we) <ran out>"
         ),
         "failed to": (
             "(?:could not|couldn't|can not|cannot|can't|did not|didn't|have not|haven't|never)"
@@ -165,7 +171,9 @@ def _paragraphs(body: str) -> Iterator[str]:
     """The paragraphs without quotations, code, lists and trailers, each as one line."""
     lines: list[str] = []
     is_code = False
-    for line in [*body.split("\n", MOST_LINES)[:MOST_LINES], ""]:
+    for whole in [*body.split("\n", MOST_LINES)[:MOST_LINES], ""]:
+        label = _LABEL.match(whole)
+        line = whole[label.end() :] if label else whole
         if line.lstrip().startswith(_FENCE):
             is_code = not is_code
         if is_code or _SKIPPED.match(line) or not line.strip(" `~"):

@@ -49,8 +49,9 @@ STATUS = Phrases(
             "|abandon(?:ed)?|gave up|giv(?:e|en|ing) up|deferred|postponed|paused|pending|untested"
             "|stopgap|on hold|ongoing|not[ -]done|prototype|poc|spike|experiment(?:al)?|attempt"
             "|try|trial|unstable|red|waiting|needs? work|dnm|(?:do not|don't) merge|unverified"
-            "|unproven|<nearly>(?: <works>)?|commented out|disabled|hack|checkpoint|temp|tmp|later"
-            "|save point|save-point|savepoint"
+            "|unproven|<nearly>(?: <works>)?|commented out|disabled|hack|temp|tmp|later"
+            "|save point|save-point|savepoint|sav(?:e|ed|ing) (?:work|progress)(?: so far)?"
+            "|(?:checkpoint|interim)(?: commit)?"
             "|never mind|crash(?:es|ed)?|hangs"
             "|work started|step (?:\\d|one|two)|take \\d"
             "|(?:another|second|third) (?:try|attempt)"
@@ -64,6 +65,7 @@ CAUSED = Phrases(
     (?:blocked|stuck|waiting|pending|failed|failing|deferred|postponed|paused|reverted) <cause>\b
     (?:removed|skipped|abandoned|planned|undone|started|broken|on hold) <cause>\b
     (?:blocked|stuck|waiting) (?:on|by|for)\b
+    checkpoint before (?:the |my )?(?:context|session|tokens?|budget|time|compaction)\b
     (?:fail(?:ed|ing|s)?|broken|red) (?:on|in) (?:the )?(?:ci|main|master)\b
     """,
     {"cause": "because|due to|until|till|pending|awaiting|waiting"},
