@@ -418,6 +418,7 @@ LISTS = [
 PHRASES = [phrase for phrase_list in LISTS for phrase in phrase_list.phrases]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("phrase", PHRASES, ids=range(len(PHRASES)))
 @given(data=st.data())
 @settings(max_examples=10, suppress_health_check=list(HealthCheck), deadline=None)
