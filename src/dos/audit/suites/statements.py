@@ -19,7 +19,12 @@ _CLOSED_CALL = re.compile(r"[)\]]")
 _SPACES = re.compile(r"[ \t\f\v\n]++")
 _BESIDE = re.compile(r" (?=[,;:=(){}\[\]])|(?<=[,;:=(){}\[\]]) ")
 _LAST_COMMA = re.compile(r",(?=[)\]}])")
-_TOKENS = re.compile(r"([(){}\[\];\n])")
+# A bracket or a line's end; or code up to the next one, with calls that have no bracket in them.
+_TOKENS = re.compile(
+    r"[(){}\[\];\n]"
+    r"|[ \t]*+[^\s(){}\[\];][^(){}\[\];\n]*+(?:\([^(){}\[\];\n]*+\)[^(){}\[\];\n]*+)*+"
+    r"|[^(){}\[\];\n]++"
+)
 _CONTINUES = re.compile(
     r"\.(?!\.)|&&|\|\||\?|&\.|=[^=>]|:(?!:)|(?:throws|extends|implements|where)\b"
 )
@@ -239,9 +244,7 @@ class _BraceReader(_Reader):
         self.begun = self.line = 1
         self.depth = 0
         self.has_ended = False  # at a line's end, unless the next one goes on
-        for token in _TOKENS.split(self.masked):
-            if not token:
-                continue
+        for token in _TOKENS.findall(self.masked):
             if token == "\n":
                 self._end_line()
             elif token in "(){}[];":
