@@ -247,7 +247,7 @@ DESCRIPTIONS = [
     "The old code is broken: it never closes the file.", "Half of the time was spent in sort.",
     "The server does not start without a config, so write one.",
     "> It does not work yet.", "x\n    It does not work yet.", "```\nIt does not work yet.\n```",
-    "* does not work yet", "- tests fail", "Reviewed-by: not done yet", "Reviewed-by: WIP <a@example.org>",
+    "* does not work yet", "- tests fail", "Cc: not done yet", "Reviewed-by: WIP <a@example.org>",
     "Not in this change: the logout.", "Not done: the logout, which is AUTH2.",
     "Not tested: Windows.", "Not done here:\n\n- the logout", "- log in\n- not done yet",
     "Not finished uploads: they are resumed.", "It was still red on CI.", "The tests fail on CI.",
