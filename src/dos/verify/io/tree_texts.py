@@ -5,7 +5,7 @@ from dos.verify import content, file_kinds
 from dos.verify.dead_code.importers import Texts
 from dos.verify.file_kinds import Kind
 
-MOST_FILES = 500  # in a larger tree nothing is looked for
+MOST_FILES = 200  # in a larger tree nothing is looked for
 MOST_BYTES = 3_000_000
 _AT_ONCE = 100
 _READ = frozenset((Kind.SOURCE, Kind.TEST, Kind.CONFIG, Kind.CI, Kind.BOOKKEEPING))
