@@ -46,7 +46,8 @@ _reader: FactReader[Handled] = FactReader(
         decision_raised decision_answered plans_approved settings_approved lane_cleared unit_cleared
         budget_warned budget_spent budget_promised baseline_started baseline_checked work_committed
         fleet_found incident_found halt_proposed hook_fault receipt_issued test_witnessed
-        command_checked line_imported line_unreadable
+        command_checked line_imported line_unreadable tool_called hook_answered marker_held
+        marker_reset session_bound export_advanced notification_sent
     """,
 )
 

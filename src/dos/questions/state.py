@@ -64,7 +64,8 @@ _reader: FactReader[Handled] = FactReader(
         settings_approved lane_cleared unit_cleared budget_warned budget_spent budget_promised
         baseline_started baseline_checked work_committed fleet_found incident_found extent_changed
         step_claimed step_verified run_suspended resume_proposed ledger_line_unreadable hook_fault
-        receipt_issued test_witnessed command_checked line_imported line_unreadable
+        receipt_issued test_witnessed command_checked line_imported line_unreadable tool_called
+        hook_answered marker_held marker_reset session_bound export_advanced notification_sent
     """,
 )
 

@@ -43,7 +43,8 @@ _reader: FactReader[ShownFact] = FactReader(
         landing_deferred run_unparked agent_went_on plans_approved settings_approved lane_cleared
         unit_cleared budget_promised intent_declared extent_changed step_claimed step_verified
         run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable
-        hook_fault test_witnessed command_checked line_imported line_unreadable
+        hook_fault test_witnessed command_checked line_imported line_unreadable tool_called
+        hook_answered marker_held marker_reset session_bound export_advanced notification_sent
     """,
 )
 

@@ -38,15 +38,16 @@ _reader: FactReader[ExplainedFact] = FactReader(
     silent="""
         lease_granted lease_renewed lease_released lease_adopted lease_refused spawn_intended
         worker_spawned lane_failed drain_requested fleet_started fleet_stopped decision_forced
-        run_minted work_salvaged agent_started landing_intended unit_landed
-        unit_attempted id_allocated journal_pruned limit_hit limit_probed limit_lifted
-        units_screened run_parked landing_queued landing_deferred run_unparked agent_waiting
-        agent_went_on pause_requested pause_ended halt_requested spin_flagged decision_raised
-        decision_answered plans_approved settings_approved lane_cleared unit_cleared budget_warned
-        budget_spent budget_promised baseline_started baseline_checked work_committed fleet_found
-        intent_declared extent_changed step_claimed step_verified run_suspended resume_proposed
-        run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued
-        test_witnessed command_checked line_imported line_unreadable
+        run_minted work_salvaged agent_started landing_intended unit_landed unit_attempted
+        id_allocated journal_pruned limit_hit limit_probed limit_lifted units_screened run_parked
+        landing_queued landing_deferred run_unparked agent_waiting agent_went_on pause_requested
+        pause_ended halt_requested spin_flagged decision_raised decision_answered plans_approved
+        settings_approved lane_cleared unit_cleared budget_warned budget_spent budget_promised
+        baseline_started baseline_checked work_committed fleet_found intent_declared extent_changed
+        step_claimed step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
+        ledger_line_unreadable hook_fault receipt_issued test_witnessed command_checked
+        line_imported line_unreadable tool_called hook_answered marker_held marker_reset
+        session_bound export_advanced notification_sent
     """,
 )
 

@@ -7,7 +7,7 @@ own.
 
 from typing import assert_never
 
-from dos.journal.events import fleet, lanes, limits, runs
+from dos.journal.events import doors, fleet, lanes, limits, runs
 from dos.journal.events.runs import TestWitnessed
 from dos.loop import tokens
 from dos.text import join_some, plural
@@ -58,7 +58,17 @@ OtherRecord = (
     | TestWitnessed
     | runs.CommandChecked
 )
-Record = LeaseRecord | WorkerRecord | ApprovalRecord | DeclaredRunRecord | OtherRecord
+# Of hooks, exports and notifications.
+DoorRecord = (
+    doors.ToolCalled
+    | doors.HookAnswered
+    | doors.MarkerHeld
+    | doors.MarkerReset
+    | doors.SessionBound
+    | doors.ExportAdvanced
+    | doors.NotificationSent
+)
+Record = LeaseRecord | WorkerRecord | ApprovalRecord | DeclaredRunRecord | DoorRecord | OtherRecord
 
 
 def describe(record: Record) -> str:
@@ -71,6 +81,8 @@ def describe(record: Record) -> str:
         return _describe_approval(record)
     if isinstance(record, DeclaredRunRecord):
         return _describe_declared_run(record)
+    if isinstance(record, DoorRecord):
+        return _describe_door(record)
     return _describe_other(record)
 
 
@@ -166,6 +178,28 @@ def _describe_declared_run(record: DeclaredRunRecord) -> str:  # noqa: PLR0911
             return _with_reason(f"run ended as {record.result}", record.reason)
         case runs.HaltProposed():
             return _with_reason(f"halt of {record.handle} proposed", record.reason)
+        case never:
+            assert_never(never)
+
+
+def _describe_door(record: DoorRecord) -> str:
+    """Return the sentence of an event of hooks, exports or notifications."""
+    match record:
+        case doors.ToolCalled():
+            return f"agent used {record.tool}"
+        case doors.HookAnswered():
+            tool = record.tool or record.moment
+            return _with_reason(f"{record.action} {tool}", record.reason)
+        case doors.MarkerHeld():
+            return f"session {record.session} kept open"
+        case doors.MarkerReset():
+            return f"holds of session {record.session} reset"
+        case doors.SessionBound():
+            return f"session {record.session} works on lane {record.lane}"
+        case doors.ExportAdvanced():
+            return f"events up to {record.position} exported by {record.transport}"
+        case doors.NotificationSent():
+            return f"{record.transport} notified about {record.key}"
         case never:
             assert_never(never)
 

@@ -8,6 +8,15 @@ from typing import Any, get_args
 
 from msgspec import structs
 
+from dos.journal.events.doors import (
+    ExportAdvanced,
+    HookAnswered,
+    MarkerHeld,
+    MarkerReset,
+    NotificationSent,
+    SessionBound,
+    ToolCalled,
+)
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.fleet import (
     AgentEnded,
@@ -164,6 +173,13 @@ AnyFact = (
     | HaltProposed
     | LedgerLineUnreadable
     | HookFault
+    | ToolCalled
+    | HookAnswered
+    | MarkerHeld
+    | MarkerReset
+    | SessionBound
+    | ExportAdvanced
+    | NotificationSent
     | ReceiptIssued
     | TestWitnessed
     | CommandChecked

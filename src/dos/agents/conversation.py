@@ -1,0 +1,61 @@
+"""Two-way agent programs: they ask before they act, on the pipe that their worker reads.
+
+A conversation is pure, like an adapter: it turns lines into a state and into lines to send. Who
+judges a request and who writes to the pipe is not its concern, so the simulator can drive it.
+"""
+
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from dos.agents.adapter import AgentOutcome, Clocks, Heard, Launch, Settings, StreamState
+from dos.permission.ask import Answer
+
+
+class Asks(Struct, frozen=True, kw_only=True):
+    """The program wants to use a tool, and waits for an answer."""
+
+    id: str  # the program's own name for the request
+    tool: str
+    arguments: dict[str, Any] = {}  # as the program gave them, for the reader of footprints
+    paths: tuple[str, ...] = ()  # that the program itself names
+    command: str = ""
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """What one line changed: the new state, what people hear, what is asked, what to send."""
+
+    state: StreamState
+    heard: tuple[Heard, ...] = ()
+    asks: tuple[Asks, ...] = ()
+    replies: tuple[str, ...] = ()  # lines for the program's input, without their ends
+
+
+class Conversation(Protocol):
+    """An adapter that talks. It replaces `on_line` of one-way adapters."""
+
+    name: str
+    vendor: str
+    program: str
+    tested: tuple[str, str]
+
+    def launch(self, prompt: str, settings: Settings) -> Launch:
+        """The command that starts the program; its input stays open."""
+
+    def open(self, prompt: str, settings: Settings) -> Turn:
+        """The first lines to send, before the program has printed anything."""
+
+    def converse(self, state: Any, line: str) -> Turn:
+        """The state after one more line, with what it asks and what is to be sent at once."""
+
+    def answer(self, state: Any, asked: Asks, answer: Answer) -> Turn:
+        """Tell the program whether it may. Every request is answered exactly once."""
+
+    def steer(self, state: Any, message: str) -> Turn | None:
+        """Hand a running program one more message; None: it takes none now."""
+
+    def is_over(self, state: Any) -> bool:
+        """Whether its work has ended, so that its input is to be closed."""
+
+    def outcome(self, state: Any, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
+        """How a program ended whose output led to this state."""

@@ -1,0 +1,77 @@
+"""Facts about the doors of dos: what agents asked, what they were told, what was sent outwards."""
+
+from dos.journal.events.envelope import Fact
+
+
+class ToolCalled(Fact, frozen=True, kw_only=True):
+    """An agent program reported that a tool was used. Holds digests, never contents."""
+
+    kind = "tool_called"
+    session: str  # the agent program's own name for the conversation
+    tool: str
+    args_digest: str
+    result_digest: str = ""  # empty: the program reported no result
+    paths: tuple[str, ...] = ()  # that the call writes, as far as it is known
+    run_id: str = ""
+
+
+class HookAnswered(Fact, frozen=True, kw_only=True):
+    """An agent was denied something, warned, or told to ask a person.
+
+    Recorded for answers that say something; a plain "allow" is not.
+    """
+
+    kind = "hook_answered"
+    moment: str  # pretool, posttool, stop, marker, session
+    action: str  # DENY, WARN, ASK
+    reason_class: str = ""  # a token of the table of reasons
+    reason: str = ""
+    tool: str = ""
+    paths: tuple[str, ...] = ()
+    session: str = ""
+    run_id: str = ""
+    lane: str = ""
+    fence: int | None = None
+    via: str = "hook"  # hook, or pipe: the agent's own protocol
+    intervention: str = ""  # a rung of the intervention ladder
+
+
+class MarkerHeld(Fact, frozen=True, kw_only=True):
+    """The marker hook kept a waiting session open once more."""
+
+    kind = "marker_held"
+    session: str
+
+
+class MarkerReset(Fact, frozen=True, kw_only=True):
+    """The count of a session's holds begins again."""
+
+    kind = "marker_reset"
+    session: str
+
+
+class SessionBound(Fact, frozen=True, kw_only=True):
+    """A conversation of an agent program belongs to the holder of a lease."""
+
+    kind = "session_bound"
+    session: str
+    lane: str
+    fence: int
+
+
+class ExportAdvanced(Fact, frozen=True, kw_only=True):
+    """`dos export` has shipped every event up to a position over one transport."""
+
+    kind = "export_advanced"
+    transport: str
+    position: int
+
+
+class NotificationSent(Fact, frozen=True, kw_only=True):
+    """A message went out to people. `key` is what it is about: the next one replaces it."""
+
+    kind = "notification_sent"
+    transport: str
+    key: str
+    ref: str = ""  # the transport's own name for the message, by which it can be edited
+    digest: str = ""  # of what it said

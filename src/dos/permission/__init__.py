@@ -1,0 +1,1 @@
+"""May an agent do this? One pure answer, before it is done; hooks and protocols only carry it."""
