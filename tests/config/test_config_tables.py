@@ -142,6 +142,7 @@ DEFAULTS = {
     "retention.journal_max_age_days": 30,
     "retention.runs_keep_last": 200,
     "retention.verdicts_keep_last": 500,
+    "retention.hook_events_keep": 20_000,
     "retention.audits_keep_last": 200,
     "retention.projections_compact": True,
     "data_class.trajectory_patterns": [

@@ -1,6 +1,8 @@
 """Pruning removes what is superseded and nothing else: no state, no version and no fence may show
 that it happened."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,11 +23,12 @@ from dos.fleet.state.fleet import FleetState
 from dos.journal import fold, streams
 from dos.journal import prune as retention
 from dos.journal.check import check
+from dos.journal.events.doors import ToolCalled, VerdictGiven
 from dos.journal.events.fleet import SpawnIntended
 from dos.journal.events.lanes import LeaseGranted, LeaseRefused, LeaseReleased, LeaseRenewed
 from dos.journal.events.runs import CommandChecked
 from dos.journal.lease_state import Leases
-from dos.journal.prune import prune, superseded
+from dos.journal.prune import Records, prune, superseded
 from dos.journal.store import Store
 from dos.lease import Lease
 
@@ -323,3 +326,21 @@ def test_a_result_stays_while_its_writer_may_try_again():
     store.record(streams.check("tree"), checked("tree", "first"), key="first")
     clock.advance(3 * DAY_MS)
     assert prune(store, older_than_ms=DAY_MS, now_ms=clock.wall_ms()).removed == 0
+
+
+def test_of_verdicts_and_hook_events_the_newest_stay(store, clock):
+    for number in range(6):
+        store.record(streams.VERDICTS, VerdictGiven(syscall="verify", verdict=str(number)))
+        store.record("session/s", ToolCalled(session="s", tool="Bash", args_digest=str(number)))
+    records = Records(verdicts=2, hook_events=3)
+    kept = Counter(pruned_kinds(store, clock, records=records))
+    assert kept == {"verdict_given": 2, "tool_called": 3}
+
+
+def test_verdicts_and_hook_events_of_today_stay_and_without_a_limit_all_of_them(store, clock):
+    for number in range(6):
+        store.record(streams.VERDICTS, VerdictGiven(syscall="verify", verdict=str(number)))
+    none = Records(verdicts=0, hook_events=0)
+    assert len(pruned_kinds(store, clock, idle_ms=DAY_MS // 2, records=none)) == 6
+    assert len(pruned_kinds(store, clock, records=Records())) == 6
+    assert Counter(pruned_kinds(store, clock, records=none))["verdict_given"] == 1

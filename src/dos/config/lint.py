@@ -43,7 +43,6 @@ NOT_YET_READ: frozenset[Key] = frozenset(
         "paths.verdict_journal",
         "paths.leases_dir",
         "paths.project_card",
-        "retention.verdicts_keep_last",
         "retention.audits_keep_last",
         "retention.projections_compact",
         "data_class",

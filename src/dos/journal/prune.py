@@ -1,11 +1,13 @@
 """Removes old events that later ones superseded, so that no state folded from the rest differs.
 
 Removable are the renewals of a lease except its newest, refusals, faults of hooks, whole leases
-that have ended and belong to no run, and results of checks. Everything else is kept for ever, and
-so is the newest event of every stream, because the next version follows it; of the streams of
-checks nothing is: each tree has its own, and a result that is gone costs one more run.
+that have ended and belong to no run, results of checks, and of tool calls, answers of hooks and
+verdicts of verbs all but the newest. Everything else is kept for ever, and so is the newest event
+of every stream, because the next version follows it; of the streams of checks nothing is: each tree
+has its own, and a result that is gone costs one more run.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, takewhile
 from pathlib import Path
@@ -16,7 +18,7 @@ from msgspec import Struct, json
 from dos.errors import BadInput
 from dos.journal import lease_state, streams
 from dos.journal.backend import Entry
-from dos.journal.events import fleet, lanes, runs
+from dos.journal.events import doors, fleet, lanes, runs
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import JournalPruned
 from dos.journal.events.reader import FactReader
@@ -32,7 +34,8 @@ BATCH = 5_000
 
 # No state follows from them.
 Transient = lanes.LeaseRefused | fleet.HookFault | runs.CommandChecked
-Handled = lease_state.Handled | Transient
+HookRecord = doors.ToolCalled | doors.HookAnswered
+Handled = lease_state.Handled | Transient | HookRecord | doors.VerdictGiven
 # Events of the silent kinds are kept.
 _reader: FactReader[Handled] = FactReader(
     Handled,
@@ -48,8 +51,7 @@ _reader: FactReader[Handled] = FactReader(
         work_committed fleet_found incident_found intent_declared extent_changed step_claimed
         step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
         ledger_line_unreadable receipt_issued test_witnessed line_imported line_unreadable
-        tool_called hook_answered marker_held marker_reset session_bound export_advanced
-        notification_sent
+        marker_held marker_reset session_bound export_advanced notification_sent lifecycle_ticked
     """,
 )
 Head = Callable[[str], int]
@@ -85,14 +87,47 @@ class Ages(Struct, frozen=True, kw_only=True):
         return event.at_ms <= cutoff_ms
 
 
+class Records(Struct, frozen=True, kw_only=True):
+    """How many old records of each sort are kept, the newest ones; None: all of them."""
+
+    verdicts: int | None = None
+    hook_events: int | None = None
+
+
+class Newest:
+    """The positions of the newest events of one sort, as many as are kept."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self._positions: deque[int] = deque(maxlen=most)
+
+    def add(self, event: Event) -> None:
+        """Count an event, in order of position."""
+        if self._most:
+            self._positions.append(event.pos)
+
+    def lets_go(self, event: Event) -> bool:
+        """Whether as many newer ones are there as are kept."""
+        if self._most is None:
+            return False
+        is_full = len(self._positions) == self._most
+        return is_full and (not self._most or event.pos < self._positions[0])
+
+
 class Survey:
     """What must be known of the old part of a journal before any of its events can be judged.
 
     It is small, however long the journal is.
     """
 
-    def __init__(self, ages: Ages, head: Head) -> None:
+    def __init__(self, ages: Ages, head: Head, records: Records = Records()) -> None:
         self.ages = ages
+        hook_events = Newest(records.hook_events)
+        self._newest = {  # by kind
+            doors.VerdictGiven.kind: Newest(records.verdicts),
+            doors.ToolCalled.kind: hook_events,
+            doors.HookAnswered.kind: hook_events,
+        }
         self.through = 0  # the position of the last old event
         self.examined = 0
         self._head = head
@@ -109,6 +144,8 @@ class Survey:
             self.through = event.pos
             self.examined += 1
             self._survey(event)
+            if event.kind in self._newest:
+                self._newest[event.kind].add(event)
         self._kept.update(self._renewed)
         return self
 
@@ -130,6 +167,8 @@ class Survey:
                 return self._renewed.get(fact.lease) != event.pos
             case lanes.LeaseRefused() | fleet.HookFault():
                 return True
+            case doors.VerdictGiven() | doors.ToolCalled() | doors.HookAnswered():
+                return self._newest[event.kind].lets_go(event)
             case never:
                 assert_never(never)
 
@@ -191,6 +230,7 @@ def prune(
     max_entries: int | None = None,
     archive: Path | None = None,
     dry_run: bool = False,
+    records: Records = Records(),
     now_ms: int,
 ) -> PruneResult:
     """Remove superseded old events, after writing them to a new file in the directory `archive`.
@@ -201,7 +241,7 @@ def prune(
     with store.backend.read() as view:
         is_crowded = max_entries is not None and view.count(0) > max_entries
     ages = _ages(FLOOR_MS if is_crowded else older_than_ms, now_ms)
-    survey = Survey(ages, lambda stream: _head(store, stream)).read(store.events())
+    survey = Survey(ages, lambda stream: _head(store, stream), records).read(store.events())
     removed = 0
     archived = None
     if archive:

@@ -37,7 +37,9 @@ class Retention(Table, frozen=True, kw_only=True):
     runs_keep_last: Keep = 200
     """Runs of each lane whose logs are kept, with the running one; 0 and 1 count as 2."""
     verdicts_keep_last: Keep = 500
-    """Not read by this version; accepted because dos-kernel files may set it."""
+    """Verdicts of verbs (`dos observe`) that `dos journal prune` keeps beside those of one day."""
+    hook_events_keep: Keep = 20_000
+    """Tool calls and answers of hooks that `dos journal prune` keeps beside those of one day."""
     audits_keep_last: Keep = 200
     """Not read by this version; accepted because dos-kernel files may set it."""
     projections_compact: bool = True

@@ -16,6 +16,10 @@ APPROVALS = "approvals"  # the plans and settings that people approved
 BUDGET = "budget"
 HOOKS = "hooks"  # faults of the hooks of agent programs
 HALTS = "halts"  # proposed halts of processes that belong to no run
+VERDICTS = "verdicts"  # of verbs that judge
+EXPORTS = "exports"  # how far each transport of `dos export` is
+NOTIFICATIONS = "notifications"  # messages that went out to people
+LIFECYCLE = "lifecycle"  # cycles over the classes of plans
 LANES = "lanes"  # refusals of requests that named no lane
 PRUNINGS = "journal/pruned"  # records of what pruning removed
 

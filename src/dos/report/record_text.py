@@ -67,6 +67,8 @@ DoorRecord = (
     | doors.SessionBound
     | doors.ExportAdvanced
     | doors.NotificationSent
+    | doors.VerdictGiven
+    | doors.LifecycleTicked
 )
 Record = LeaseRecord | WorkerRecord | ApprovalRecord | DeclaredRunRecord | DoorRecord | OtherRecord
 
@@ -182,7 +184,7 @@ def _describe_declared_run(record: DeclaredRunRecord) -> str:  # noqa: PLR0911
             assert_never(never)
 
 
-def _describe_door(record: DoorRecord) -> str:
+def _describe_door(record: DoorRecord) -> str:  # noqa: PLR0911
     """Return the sentence of an event of hooks, exports or notifications."""
     match record:
         case doors.ToolCalled():
@@ -200,6 +202,12 @@ def _describe_door(record: DoorRecord) -> str:
             return f"events up to {record.position} exported by {record.transport}"
         case doors.NotificationSent():
             return f"{record.transport} notified about {record.key}"
+        case doors.VerdictGiven():
+            subject = f" {record.subject}" if record.subject else ""
+            return f"dos {record.syscall}{subject}: {record.verdict}"
+        case doors.LifecycleTicked():
+            moved = [move.plan for move in record.moves if move.outcome == "moved"]
+            return f"plan classes checked; moved: {join_some(moved) or 'none'}"
         case never:
             assert_never(never)
 

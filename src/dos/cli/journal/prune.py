@@ -1,8 +1,8 @@
 """Remove old events that later events have superseded.
 
-Only renewals, refusals, results of checks and leases without a run are removed, and none younger
-than a day; what a run did is kept for ever. Removed events are first written to a file in the
-archive. [retention] sets the ages.
+Only renewals, refusals, results of checks, leases without a run, and many verdicts and hook events
+are removed, and none younger than a day; what a run did is kept for ever. Removed events are first
+written to a file in the archive. [retention] sets the ages and numbers.
 """
 
 import time
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dos.errors import BadInput
 from dos.journal import prune
-from dos.journal.prune import DAY_MS, PruneResult
+from dos.journal.prune import DAY_MS, PruneResult, Records
 from dos.text import plural
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -47,9 +47,8 @@ def run(args: Args, context: Context) -> Reply:
     if args.archive:
         archive = Path(args.archive)
     most_entries: int | None = None
-    limit = policy.limit("journal_max_entries")
-    if limit is not None and args.older_than_days is None:
-        most_entries = int(limit)
+    if args.older_than_days is None:
+        most_entries = _whole(policy.limit("journal_max_entries"))
     store = context.world.journal
     if not args.dry_run and store.last() > 0:
         store = context.journal  # opened for writing; an empty journal is not created for this
@@ -59,6 +58,10 @@ def run(args: Args, context: Context) -> Reply:
         max_entries=most_entries,
         archive=archive,
         dry_run=args.dry_run,
+        records=Records(
+            verdicts=_whole(policy.limit("verdicts_keep_last")),
+            hook_events=_whole(policy.limit("hook_events_keep")),
+        ),
         now_ms=now_ms,
     )
     verb = "would remove" if args.dry_run else "removed"
@@ -66,6 +69,11 @@ def run(args: Args, context: Context) -> Reply:
     if pruned.archived_to:
         text += f", kept in {pruned.archived_to}"
     return Reply(text=text, data=_data(pruned))
+
+
+def _whole(limit: float | None) -> int | None:
+    """Return a limit as a whole number; None: no limit."""
+    return None if limit is None else int(limit)
 
 
 def _age_ms(args: Args, configured_days: float | None, now_ms: int) -> int:

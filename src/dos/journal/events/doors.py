@@ -1,5 +1,9 @@
 """Facts about the doors of dos: what agents asked, what they were told, what was sent outwards."""
 
+from typing import Any
+
+from msgspec import Struct, field
+
 from dos.journal.events.envelope import Fact
 
 
@@ -75,3 +79,35 @@ class NotificationSent(Fact, frozen=True, kw_only=True):
     key: str
     ref: str = ""  # the transport's own name for the message, by which it can be edited
     digest: str = ""  # of what it said
+
+
+class VerdictGiven(Fact, frozen=True, kw_only=True):
+    """A verb that judges gave its verdict. Losing one changes no state."""
+
+    kind = "verdict_given"
+    syscall: str  # the verb
+    verdict: str  # the token of its exit code
+    subject: str = ""  # what was judged: PLAN::UNIT, a unit, a commit
+    run_id: str = ""
+    lane: str = ""
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+class PlanMove(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A transition that a plan could make in one cycle, and what became of it."""
+
+    plan: str
+    document: str
+    from_class: str
+    to_class: str
+    trigger: str
+    outcome: str  # moved, or why not: see `dos.units.lifecycle`
+    reason: str = ""
+
+
+class LifecycleTicked(Fact, frozen=True, kw_only=True):
+    """One cycle over the classes of plans ended. A plan that moved rests for its cooldown."""
+
+    kind = "lifecycle_ticked"
+    moves: tuple[PlanMove, ...] = ()
+    commit: str = ""  # that changed the documents

@@ -11,11 +11,13 @@ from msgspec import structs
 from dos.journal.events.doors import (
     ExportAdvanced,
     HookAnswered,
+    LifecycleTicked,
     MarkerHeld,
     MarkerReset,
     NotificationSent,
     SessionBound,
     ToolCalled,
+    VerdictGiven,
 )
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.fleet import (
@@ -180,6 +182,8 @@ AnyFact = (
     | SessionBound
     | ExportAdvanced
     | NotificationSent
+    | VerdictGiven
+    | LifecycleTicked
     | ReceiptIssued
     | TestWitnessed
     | CommandChecked
