@@ -136,7 +136,7 @@ def test_looking_leaves_no_trace(healthy, dos):
         ),
         (configured("autopick", '["elsewhere"]'), "AUTOPICK_LANE_UNDECLARED", "warn"),
         (configured("backend", '"elsewhere"'), "ALIAS_TARGET_UNDECLARED", "warn"),
-        (configured("paths.lane_journal", '"x.jsonl"'), "POLICY_UNREAD", "error"),
+        (configured("paths.lane_journal", '"x.jsonl"'), "LAYOUT_UNUSED", "info"),
         (configured("cooldown.window_hours", "1\nwindow_ms = 1"), "CONFIG_WITHOUT_EFFECT", "info"),
         (configured("paths.plans_glob", '"none/**/*.md"'), "NO_PLANS", "warn"),
         (configured("paths.plans_glob", '"/etc/*.md"'), "PLANS_GLOB_INVALID", "error"),

@@ -25,10 +25,25 @@ MOST_OVERLAPS = 10_000  # the number of pairs grows with the square of the lanes
 
 
 # The settings that dos.toml may hold and that nothing in this version reads. They load, so that a
-# dos.toml that dos-kernel wrote still loads, and each is reported as an error. Remove a setting
-# from
-# this list when code reads it. A table stands for all of its keys.
+# dos.toml that dos-kernel wrote still loads. Remove a setting from its list when code reads it. A
+# table stands for all of its keys. Those that should decide something are errors.
 NOT_YET_READ: frozenset[Key] = frozenset(
+    tuple(key.split("."))
+    for key in (
+        "lifecycle.transitions",
+        "lifecycle.veto_class",
+        "lifecycle.max_transitions_per_cycle",
+        "lifecycle.per_plan_cooldown_hours",
+        "intervention",
+        "tool_stream",
+        "marker",
+        "noop_streak",
+        "precursor",
+        "enforcement",
+    )
+)
+# Those that only name or describe files of dos-kernel, which dos does not have, are a note.
+RELEASED_LAYOUT: frozenset[Key] = frozenset(
     tuple(key.split("."))
     for key in (
         "workspace",
@@ -47,16 +62,6 @@ NOT_YET_READ: frozenset[Key] = frozenset(
         "retention.projections_compact",
         "data_class",
         "enumerate.style",
-        "lifecycle.transitions",
-        "lifecycle.veto_class",
-        "lifecycle.max_transitions_per_cycle",
-        "lifecycle.per_plan_cooldown_hours",
-        "intervention",
-        "tool_stream",
-        "marker",
-        "noop_streak",
-        "precursor",
-        "enforcement",
     )
 )
 
@@ -81,6 +86,7 @@ class Kind(StrEnum):
     CONCURRENT_LANES_OVERLAP = "CONCURRENT_LANES_OVERLAP"
     REASON_SEE_ALSO_DANGLES = "REASON_SEE_ALSO_DANGLES"
     POLICY_UNREAD = "POLICY_UNREAD"
+    LAYOUT_UNUSED = "LAYOUT_UNUSED"
 
 
 SEVERITIES = {
@@ -93,6 +99,7 @@ SEVERITIES = {
     Kind.CONCURRENT_LANES_OVERLAP: Severity.WARN,
     Kind.REASON_SEE_ALSO_DANGLES: Severity.INFO,
     Kind.POLICY_UNREAD: Severity.ERROR,
+    Kind.LAYOUT_UNUSED: Severity.INFO,
 }
 
 
@@ -279,13 +286,12 @@ def _unread(set_keys: Iterable[Key]) -> Iterator[Finding]:
     """The settings that no code reads."""
     for key in unread_keys(set_keys):
         name = key_text(key)
+        kind = Kind.POLICY_UNREAD
         detail = f"{name} is set, but this version of dos does not read it"
-        yield _finding(
-            Kind.POLICY_UNREAD,
-            name,
-            detail,
-            fix_commands.unset_command([str(part) for part in key]),
-        )
+        if _is_among(key, RELEASED_LAYOUT):
+            kind = Kind.LAYOUT_UNUSED
+            detail = f"{name} has no effect: it describes files of dos-kernel, and dos has none"
+        yield _finding(kind, name, detail, fix_commands.unset_command([str(part) for part in key]))
 
 
 def _dangling_references(config: Config, commands: EditCommands) -> Iterator[Finding]:
@@ -306,7 +312,12 @@ def _dangling_references(config: Config, commands: EditCommands) -> Iterator[Fin
 
 def is_unread(key: Key) -> bool:
     """Whether no code of this version reads the setting."""
-    return any(key[:end] in NOT_YET_READ for end in range(1, len(key) + 1))
+    return _is_among(key, NOT_YET_READ) or _is_among(key, RELEASED_LAYOUT)
+
+
+def _is_among(key: Key, settings: frozenset[Key]) -> bool:
+    """Whether the settings have the key, or a table around it."""
+    return any(key[:end] in settings for end in range(1, len(key) + 1))
 
 
 def unread_keys(set_keys: Iterable[Key]) -> list[Key]:

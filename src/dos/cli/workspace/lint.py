@@ -1,8 +1,8 @@
 """Check dos.toml for errors.
 
-A file that cannot be read, an unknown table and an unknown key are errors, and so is a setting that
-this version accepts but does not read. It exits 1 for errors and warnings; with --strict for errors
-alone.
+A file that cannot be read, an unknown table and an unknown key are errors. A setting that describes
+files of dos-kernel is accepted, and noted. It exits 1 for errors and warnings; with --strict for
+errors alone.
 """
 
 from typing import Annotated

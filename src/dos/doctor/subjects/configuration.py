@@ -92,6 +92,7 @@ _WHY = {
     Kind.CONCURRENT_LANES_OVERLAP: "While a worker is on one of them, the other stays idle.",
     Kind.REASON_SEE_ALSO_DANGLES: "The reference leads nowhere.",
     Kind.POLICY_UNREAD: "The setting has no effect.",
+    Kind.LAYOUT_UNUSED: "Only dos-kernel needs it.",
 }
 
 
