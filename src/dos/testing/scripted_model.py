@@ -48,6 +48,7 @@ from dos.testing.model_script import Script, Step, calls_of, count_results
 
 MODELS = {"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []}
 COUNT = {"input_tokens": 1, "totalTokens": 1}
+POLL_SECONDS = 0.02  # how soon a stop is noticed
 
 
 class ScriptedModel:
@@ -81,7 +82,9 @@ class ScriptedModel:
 
     def start(self) -> str:
         """Answer requests in a thread from now on, and return the address."""
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(POLL_SECONDS,), daemon=True
+        )
         self._thread.start()
         return self.url
 
