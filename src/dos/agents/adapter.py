@@ -163,6 +163,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     directory: str = ""  # where to work, for programs that need it as an argument
     # A UUID of this start, for programs that let the caller name the conversation.
     session: str = ""
+    # The program's own name of an earlier conversation that is to be continued; empty: a new one.
+    resume: str = ""
 
 
 class Launch(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,1 @@
+"""Agent programs that print what they do and ask nothing."""
