@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import json
 
-from dos.claims.hook_dialects import REFUSALS, StopEvent, parse
+from dos.agenthooks import dialects
+from dos.agenthooks.events import Action, HookEvent, HookVerdict
 from dos.claims.io.stop import MOST_VERIFIED, StopRequest, gather, read_last_turns
 from dos.unknown import Unknown
 from dos.verify import shipped
@@ -64,14 +65,23 @@ EVENTS = {
 }
 
 
+def parse(event, host="claude-code"):
+    return dialects.parse(host, "stop", event)
+
+
+def request(event, **more):
+    parsed = parse(event)
+    return StopRequest(last_message=parsed.last_message, event_transcript=parsed.transcript, **more)
+
+
 @pytest.mark.parametrize("host", EVENTS)
 def test_the_event_of_each_program_is_understood(host):
-    parsed = parse(EVENTS[host])
-    assert (parsed.session, parsed.cwd, parsed.already_continued, parsed.is_stop) == (
+    parsed = parse(EVENTS[host], host)
+    assert (parsed.session, parsed.cwd, parsed.already_continued, parsed.moment) == (
         "s",
         "/r",
         False,
-        True,
+        "stop",
     )
     assert parsed.last_message == (None if host in ("claude-code", "cursor") else CLAIM)
     assert parsed.transcript == ("/t.jsonl" if host == "claude-code" else "")
@@ -102,7 +112,8 @@ def test_who_was_refused_once_is_known(host, more):
     ],
 )
 def test_other_moments_and_turns_cut_short_are_no_stop(event):
-    assert not parse(event).is_stop
+    parsed = parse(event)
+    assert parsed.moment != "stop" or parsed.was_cut_off
 
 
 def test_the_captured_events_of_claude_code():
@@ -110,7 +121,7 @@ def test_the_captured_events_of_claude_code():
         json.decode(line)
         for line in (FIXTURES / "hooks" / "claude.jsonl").read_bytes().splitlines()
     ]
-    stops = [parsed for event in events if (parsed := parse(event)).is_stop]
+    stops = [parsed for event in events if (parsed := parse(event)).moment == "stop"]
     assert [(stop.cwd, stop.last_message) for stop in stops] == [
         ("/repo", "Done. Shipped AUTH1 and AUTH2.")
     ]
@@ -142,7 +153,7 @@ def test_the_captured_events_of_claude_code():
     )
 )
 def test_any_event_is_parsed(event):
-    assert isinstance(parse(event), StopEvent)
+    assert isinstance(parse(event), HookEvent)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +168,8 @@ def test_any_event_is_parsed(event):
     ],
 )
 def test_each_program_is_refused_in_its_own_bytes(host, bytes_):
-    assert json.encode(REFUSALS[host]("why")) == bytes_
+    verdict = HookVerdict(action=Action.DENY, reason="why")
+    assert dialects.render(host, "stop", verdict) == bytes_
 
 
 class Oracle:
@@ -205,34 +217,34 @@ def transcript(tmp_path):
     ],
 )
 def test_what_the_event_carries_is_preferred_to_the_transcript(transcript, event, more, phases):
-    ask = StopRequest(event=parse({"transcript_path": transcript, **event}), **more)
+    ask = request({"transcript_path": transcript, **event}, **more)
     oracle = Oracle()
     assert [row.claim.phase for row in gather(ask, oracle).results] == phases
     assert len(oracle.asked) == bool(phases), "all claims are asked about at once"
 
 
 def test_a_transcript_that_is_named_is_read_whatever_the_event_says(transcript):
-    ask = StopRequest(event=parse({"last_assistant_message": CLAIM}), transcript=transcript)
+    ask = request({"last_assistant_message": CLAIM}, transcript=transcript)
     assert [row.claim.phase for row in gather(ask, Oracle()).results] == ["D"]
 
 
 @pytest.mark.parametrize("event", [{}, {"transcript_path": "/nowhere/t.jsonl"}])
 def test_what_cannot_be_read_is_unknown(event):
     oracle = Oracle()
-    assert isinstance(read_last_turns(StopRequest(event=parse(event))), Unknown)
-    assert gather(StopRequest(event=parse(event)), oracle).unread and not oracle.asked
+    assert isinstance(read_last_turns(request(event)), Unknown)
+    assert gather(request(event), oracle).unread and not oracle.asked
 
 
 def test_a_lost_transcript_does_not_hide_what_the_event_carries():
-    event = parse({"last_assistant_message": CLAIM, "transcript_path": "/nowhere"})
-    assert read_last_turns(StopRequest(event=event, last_turns=3)) == CLAIM
+    event = {"last_assistant_message": CLAIM, "transcript_path": "/nowhere"}
+    assert read_last_turns(request(event, last_turns=3)) == CLAIM
 
 
 def test_names_that_no_unit_has_and_claims_beyond_the_bound_are_not_called_true():
     many = "\n".join(f"DOS-CLAIM: A B{number}" for number in range(MOST_VERIFIED + 5))
     text = f"DOS-CLAIM: A {'x' * 5000}\n{many}"
     oracle = Oracle(Answer.SHIPPED)
-    rows = gather(StopRequest(event=StopEvent(last_message=text)), oracle).results
+    rows = gather(StopRequest(last_message=text), oracle).results
     assert len(oracle.asked[0]) == MOST_VERIFIED
     assert [row.claim.phase for row in rows if row.shipped is None] == [
         "x" * 5000,

@@ -25,7 +25,7 @@ def test_every_verb_explains_itself(name, dos):
     assert dos("help", *name.split()).out == answer.out == dos("man", *name.split()).out
 
 
-SHARED_MODULES = ("dos.cli.hooks.tool", "dos.cli.decisions.answer", "dos.cli.fleet.demo")
+SHARED_MODULES = ("dos.cli.decisions.answer", "dos.cli.fleet.demo")
 
 
 @pytest.mark.parametrize("name", VERBS)

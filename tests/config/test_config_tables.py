@@ -192,7 +192,7 @@ DEFAULTS = {
     "tool_stream.repeat_n": 3,
     "tool_stream.stall_n": 5,
     "tool_stream.ignore_tools": [],
-    "marker.max_streak": 4,
+    "marker.max_streak": None,
     "marker.arm_on_env": ["DOS_LOOP", "CID_RUN_ID"],
     "marker.respect_stop_hook_active": True,
     "noop_streak.max_streak": 4,

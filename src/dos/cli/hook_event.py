@@ -8,19 +8,21 @@ records one event a session, and exits 0.
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import DecodeError, json
 
-from dos.claims import hook_dialects
+from dos.agenthooks import dialects
+from dos.agenthooks.events import HookEvent
 from dos.cli.streams import read_stdin
 from dos.errors import BadInput, DosError
-from dos.text import quote
+from dos.verbs.context import Context, Reply
+
+if TYPE_CHECKING:
+    from dos.agenthooks.io.answer import HookOptions
 
 LONGEST = 64 << 20  # bytes
-BUSY_SECONDS = 1.0  # to wait for the write lock: an agent waits for its hook
-LONGEST_PROBLEM = 500
-LONGEST_SESSION = 200
+DIALECT_HELP = f"agent program: {', '.join(dialects.DIALECTS)}"
 
 
 def stdin_is_terminal() -> bool:
@@ -52,13 +54,31 @@ def read_event(*, may_be_missing: bool = False) -> dict[str, Any]:
     return event
 
 
-def check_dialect(name: str) -> None:
-    """Raise BadInput for an unknown dialect: an agent program ignores an answer in another one."""
-    if name not in hook_dialects.REFUSALS:
-        raise BadInput(
-            f"unknown dialect {quote(name)}",
-            hint=f"The dialects are {', '.join(hook_dialects.REFUSALS)}.",
-        )
+def answer(
+    moment: str,
+    dialect: str,
+    context: Context,
+    options: "HookOptions",
+    *,
+    may_be_missing: bool = False,
+    debug: bool = False,
+) -> Reply:
+    """Answer the event on stdin. Raises BadInput for an unknown dialect and for no event."""
+    from msgspec.structs import replace
+
+    from dos.agenthooks.io.answer import Caller, answer_hook
+
+    dialects.check(dialect)
+    event = read_event(may_be_missing=may_be_missing)
+    if context.start_directory != Path.cwd():
+        options = replace(options, start=context.start_directory)
+    caller = Caller(pid=os.getpid(), environment=os.environ)
+    reply = answer_hook(moment, dialect, event, caller=caller, options=options)
+    stderr = reply.stderr
+    if debug and reply.note:
+        stderr = f"{stderr}\nwarning: {reply.note}".strip()
+    data = reply.data if context.as_json else None
+    return Reply(text=reply.stdout, data=data, stderr=stderr)
 
 
 def is_usage_error(error: Exception) -> bool:
@@ -78,52 +98,21 @@ def report_failure(error: Exception, arguments: list[str]) -> None:
     verb = f"dos hook {moment}".rstrip()
     one_line = " ".join(problem.split()).removeprefix(f"{verb}: ")
     print_stderr(f"warning: {verb}: {one_line}")
+    from dos.agenthooks.io.faults import record_fault
+
     event = _remaining_event()
-    record_failure(moment, problem, session=event.session, start=_start(arguments, event))
+    record_fault(moment, problem, session=event.session, start=_start(arguments, event))
 
 
-def record_failure(moment: str, problem: str, *, session: str, start: Path) -> None:
-    """Record the first failure of a session in the journal of its workspace.
-
-    Where there is no journal, none is created. A journal that cannot be written is ignored: the
-    problem was printed on stderr already.
-    """
-    # A hook that works loads none of these.
-    from dos.journal import streams
-    from dos.journal.backends.open import embedded_path
-    from dos.journal.events.fleet import HookFault
-    from dos.world import World, open_journal
-
-    short_session = session[:LONGEST_SESSION]
-    fault = HookFault(
-        moment=moment[:LONGEST_SESSION], problem=problem[:LONGEST_PROBLEM], session=short_session
-    )
-    key = f"fault/{short_session}"
-    if not short_session:
-        key = f"fault/unnamed/{fault.moment}"
-    try:
-        with World(start, lenient=True) as world:
-            workspace = world.workspace
-            world.use_store_of_broken_config()
-            url = world.config.store.url
-            path = embedded_path(url, workspace.state)
-            if path is not None and not path.exists():
-                return
-            with open_journal(workspace, url, busy_seconds=BUSY_SECONDS) as journal:
-                journal.record(streams.HOOKS, fault, key=key)
-    except (DosError, OSError, ValueError):
-        return
-
-
-def _remaining_event() -> hook_dialects.StopEvent:
+def _remaining_event() -> HookEvent:
     """Return the event if it is still on stdin: the verb may have failed before it read it."""
     try:
-        return hook_dialects.parse(read_event(may_be_missing=True))
+        return dialects.parse(dialects.DEFAULT, "", read_event(may_be_missing=True))
     except (DosError, OSError, ValueError):
-        return hook_dialects.StopEvent()
+        return HookEvent()
 
 
-def _start(arguments: list[str], event: hook_dialects.StopEvent) -> Path:
+def _start(arguments: list[str], event: HookEvent) -> Path:
     """Return where to look for the workspace: --workspace, else the directory of the event."""
     named = "."
     for position, word in enumerate(arguments):
@@ -134,6 +123,8 @@ def _start(arguments: list[str], event: hook_dialects.StopEvent) -> Path:
             named = value
         else:
             named = "".join(arguments[position + 1 : position + 2])
-    if named == "." and event.cwd and os.path.isdir(event.cwd):  # noqa: PTH112 - never raises
-        return Path(event.cwd)
-    return Path(named)
+    if named != ".":
+        return Path(named)
+    from dos.agenthooks.io.hook_call import start_directory
+
+    return start_directory(event)

@@ -35,9 +35,6 @@ NOT_YET_READ: frozenset[Key] = frozenset(
         "lifecycle.max_transitions_per_cycle",
         "lifecycle.per_plan_cooldown_hours",
         "intervention",
-        "tool_stream",
-        "marker",
-        "noop_streak",
         "precursor",
         "enforcement",
     )

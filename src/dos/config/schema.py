@@ -9,9 +9,12 @@ from typing import Any, Literal
 
 from msgspec import field
 
+from dos.agenthooks.marker import Marker
+from dos.agenthooks.precursor import Precursor
+from dos.agenthooks.tool_stream import ToolStream
 from dos.agents.policy import Agent
 from dos.backlog import cooldown
-from dos.fields import BadValue, Count, Positive, Table, check_name, check_not_blank
+from dos.fields import BadValue, Count, Table, check_name, check_not_blank
 from dos.fleet.population.types import Supervise
 from dos.fleet.population.workers import Workers
 from dos.journal.settings import Retention, Store
@@ -177,45 +180,6 @@ class Rung(Table, frozen=True, kw_only=True):
                 "a call that is dispatched has a real result, not a synthetic one",
                 "Add dispatches = false, or remove returns_synthetic.",
             )
-
-
-class ToolStream(Table, frozen=True, kw_only=True):
-    """[tool_stream] of dos-kernel: when repeated tool calls count as stuck."""
-
-    repeat_n: Positive = 3
-    """Not read by this version; accepted because dos-kernel files may set it."""
-    stall_n: Positive = 5
-    """Not read by this version; accepted because dos-kernel files may set it."""
-    ignore_tools: Words = ()
-    """Not read by this version; accepted because dos-kernel files may set it."""
-
-    def __post_init__(self) -> None:
-        if self.stall_n < self.repeat_n:
-            raise BadValue(
-                ("stall_n",),
-                f"stall_n is {self.stall_n}, less than repeat_n, which is {self.repeat_n}",
-                "Make stall_n at least repeat_n.",
-            )
-
-
-class Marker(Table, frozen=True, kw_only=True):
-    """[marker] of dos-kernel: how often a turn is held open to wait."""
-
-    max_streak: Count = 4
-    """Not read by this version; accepted because dos-kernel files may set it."""
-    arm_on_env: tuple[str, ...] = ("DOS_LOOP", "CID_RUN_ID")
-    """Not read by this version; accepted because dos-kernel files may set it."""
-    respect_stop_hook_active: bool = True
-    """Not read by this version; accepted because dos-kernel files may set it."""
-
-
-class Precursor(Table, frozen=True, kw_only=True):
-    """[precursor] of dos-kernel: which tools must be used before others."""
-
-    requires: dict[str, Words] = field(default_factory=dict)
-    """Not read by this version; accepted because dos-kernel files may set it."""
-    aliases: dict[str, Words] = field(default_factory=dict)
-    """Not read by this version; accepted because dos-kernel files may set it."""
 
 
 class Enforcement(Table, frozen=True, kw_only=True):

@@ -57,6 +57,7 @@ baseline = Family("baseline")  # by host
 witness = Family("witness")  # by commit
 check = Family("check")  # by the digest of a command, its tree and what else decides its result
 numbers = Family("ids")  # by scope
+session = Family("session")  # by the name of a conversation: its tool calls and what it was told
 imported = Family("import")  # by file
 supervisor = Family("supervisor")  # not a stream: the lock that gives a system one supervisor
 lane_leases = Family("lane")

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from dos.claims import declared
 from dos.claims.declared import Claim
-from dos.claims.hook_dialects import StopEvent
 from dos.claims.io import transcripts
 from dos.claims.stop import CheckedClaim, Evidence, check_claim
 from dos.errors import NameInvalid
@@ -26,7 +25,8 @@ Verify = Callable[[Sequence[tuple[str, str]]], Sequence[shipped.Verdict]]
 class StopRequest(Struct, frozen=True, kw_only=True):
     """Where to find what the agent said, or the unit that its caller names."""
 
-    event: StopEvent = StopEvent()
+    last_message: str | None = None  # of the event; None: it carries none
+    event_transcript: str = ""  # that the event names
     transcript: str = ""  # read instead of what the event carries
     plan: str = ""
     phase: str = ""
@@ -49,10 +49,10 @@ def read_last_turns(request: StopRequest) -> str | Unknown:
 
     The event's own message comes last: its transcript may not be written that far yet.
     """
-    message = None if request.transcript else request.event.last_message
+    message = None if request.transcript else request.last_message
     if message is not None and request.last_turns == 1:
         return message
-    path = request.transcript or request.event.transcript
+    path = request.transcript or request.event_transcript
     if not path:
         return _or_unknown(message, "the event neither carries nor names what was said")
     transcript = transcripts.read(path, last_turns=request.last_turns)

@@ -27,7 +27,7 @@ class Policy(Table, frozen=True, kw_only=True):
     """[noop_streak]: how many turns in a row may do nothing."""
 
     max_streak: Count = 4
-    """Not read by this version; accepted because dos-kernel files may set it."""
+    """Turns in a row that `dos hook marker` holds open, where [marker] sets no number."""
 
     def __post_init__(self) -> None:
         check_counts(max_streak=self.max_streak)

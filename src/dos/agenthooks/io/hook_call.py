@@ -1,0 +1,142 @@
+"""One call of a hook: its event, who calls, and the workspace that it is about."""
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from msgspec import Struct
+
+from dos.agenthooks.events import HookEvent
+from dos.errors import ConfigInvalid
+from dos.journal import streams
+from dos.journal.backends.open import embedded_path
+from dos.journal.events.envelope import Event, Fact
+from dos.journal.store import Store
+from dos.world import World, open_journal
+
+BUSY_SECONDS = 1.0  # to wait for the write lock: an agent waits for its hook
+LONGEST_SESSION = 200
+
+OpenWorld = Callable[[Path], World]
+
+
+class Caller(Struct, frozen=True, kw_only=True):
+    """What is known of the process that asks; by the kernel, where it asks by a socket."""
+
+    pid: int | None = None
+    environment: Mapping[str, str] = {}
+
+
+class HookOptions(Struct, frozen=True, kw_only=True):
+    """The options of `dos hook`; each moment reads its own."""
+
+    start: Path | None = None  # --workspace; None: the folder of the event
+    session: str = ""  # instead of the event's
+    handler: str = "observe"  # pretool
+    transcript: str = ""  # stop
+    plan: str = ""
+    phase: str = ""
+    last_turns: int = 1
+    strict: bool = False
+    force: bool = False
+    loop: bool = False  # marker
+    reset: bool = False
+    max_markers: int | None = None
+
+
+class HookCall:
+    """A call that is being answered. The world is opened at its first use, and closed with it."""
+
+    def __init__(
+        self, event: HookEvent, caller: Caller, options: HookOptions, open_world: OpenWorld
+    ) -> None:
+        """Describe a call; nothing is opened yet."""
+        self.event = event
+        self.caller = caller
+        self.options = options
+        self._open_world = open_world
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        for name in ("store", "world"):
+            if name in self.__dict__:
+                getattr(self, name).close()
+
+    @property
+    def session(self) -> str:
+        """The program's name for the conversation, cut to what a stream's name can hold."""
+        return (self.options.session or self.event.session)[:LONGEST_SESSION]
+
+    @property
+    def start(self) -> Path:
+        """The folder that the call is about: named by an option, else by the event."""
+        if self.options.start is not None:
+            return self.options.start
+        return start_directory(self.event)
+
+    @cached_property
+    def world(self) -> World:
+        """The workspace. Raises ConfigInvalid if dos.toml has errors: nothing is judged by half
+        of it."""
+        world = self._open_world(self.start)
+        problems = world.loaded_config.problems
+        if problems:
+            world.close()
+            raise ConfigInvalid(str(problems[0]), hint="`dos lint` shows all errors.")
+        return world
+
+    def open_lenient_world(self) -> World:
+        """Open the workspace once more, whatever is wrong with dos.toml. The caller closes it."""
+        return self._open_world(self.start)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the repository uses dos: nothing is written into one that does not."""
+        if self.world.loaded_config.path is not None:
+            return True
+        path = embedded_path(self.world.config.store.url, self.world.workspace.state)
+        return path is None or path.exists()
+
+    @cached_property
+    def store(self) -> Store:
+        """The journal for writing; it is created where there is none."""
+        return open_journal(
+            self.world.workspace,
+            self.world.config.store.url,
+            actor=self.caller.environment.get("DOS_RUN_ID", ""),
+            busy_seconds=BUSY_SECONDS,
+        )
+
+    @property
+    def stream(self) -> str:
+        """The stream of the conversation."""
+        return streams.session(self.session or "unnamed")
+
+    def record(self, fact: Fact, *, key: str | None = None) -> Event | None:
+        """Append a fact to the stream of the conversation; None where the repository is unknown."""
+        if not self.is_known:
+            return None
+        return self.store.record(self.stream, fact, key=key)
+
+    def recent_events(self, most: int) -> list[Event]:
+        """Return the newest events of the conversation, oldest first."""
+        if not self.session:
+            return []
+        journal = self.world.journal
+        if "store" in self.__dict__:  # it may have been created by this call
+            journal = self.store
+        with journal.backend.read() as view:
+            newest = view.head(self.stream)
+            return view.load(self.stream, max(0, newest - most), most)
+
+
+def start_directory(event: HookEvent) -> Path:
+    """Return the folder of an event that exists here, else the current one."""
+    for folder in (event.cwd, *event.workspace_roots):
+        if folder and "\0" not in folder and os.path.isdir(folder):  # noqa: PTH112 - never raises
+            return Path(folder)
+    return Path.cwd()
