@@ -173,7 +173,7 @@ def test_every_tick_is_told_line_by_line(dos, workspace):
 
 def test_an_interrupt_ends_watching_without_a_word(workspace):
     process = subprocess.Popen(
-        command("loop", "--watch", "--interval", "60"),
+        command("loop", "--watch", "--interval", "60", "--target", "0"),
         cwd=workspace,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

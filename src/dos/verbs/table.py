@@ -339,6 +339,12 @@ _ALL = (
             PERSON,
         ),
         ("config path", "config.path", "Print the path of dos.toml"),
+        ("skills list", "skills.list", "List the skills, and where each is installed"),
+        (
+            "skills check",
+            "skills.check",
+            "Check that the installed skills are those of this version",
+        ),
     ),
     *_section(
         "help",

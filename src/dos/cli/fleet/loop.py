@@ -74,7 +74,22 @@ def _plan(args: Args, context: Context, now_ms: int | None) -> Reply:
         target=args.target, max_concurrency=args.max_concurrency
     )
     verdict, handles = reader.plan(context.policy_world, policy, now_ms=now_ms)
+    if verdict.spawn:
+        _warn_of_missing_skill(context, policy.worker_launch_template)
     return Reply(text=view.render_population(verdict, policy, handles), data=to_builtins(verdict))
+
+
+def _warn_of_missing_skill(context: Context, template: str) -> None:
+    """Warn where the launch template starts a skill that no agent program would find here."""
+    from dos.skills.io import installed, packaged
+    from dos.skills.skill import skill_of_prompt
+
+    skill = skill_of_prompt(template, packaged.names())
+    if skill and not installed.is_available(context.world.workspace.tree, skill):
+        context.warn(
+            f"warning: the launch template starts the skill {skill}, which is not installed here\n"
+            f"  hint: dos init --skill {skill}; or run `dos up`, which needs no skill"
+        )
 
 
 def _check_number(flag: str, number: int | None, least: int) -> None:

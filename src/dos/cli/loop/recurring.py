@@ -1,7 +1,7 @@
 """Decide whether a run's stop reason has recurred in others.
 
 A run's cause is its stop reason, if a person or an outside change has to clear it. All
-of it is read from the journal.
+of it is read from the journal. With --all every recurring cause is listed, the worst first.
 """
 
 from typing import Annotated
@@ -14,6 +14,7 @@ from dos.errors import BadInput
 from dos.loop.io import history
 from dos.loop.verdicts import recurring
 from dos.loop.verdicts.recurring import Evidence, Policy
+from dos.text import plural
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -26,6 +27,7 @@ class Args(Struct, kw_only=True):
     run_id: Annotated[
         str, Option(help="run id (default: the last run that stopped)", positional=True)
     ] = ""
+    all: Annotated[bool, Option(help="list the recurring causes of all runs")] = False
     min_recurrence: Annotated[int, Option(help="runs that make it recurring", metavar="N")] = 2
 
 
@@ -35,11 +37,13 @@ def run(args: Args, context: Context) -> Reply:
     Without a run there is nothing to compare, and the answer is NEW. Raises BadInput for a run that
     the journal does not have.
     """
+    with values_checked("recurring"):
+        policy = Policy(min_recurrence=args.min_recurrence)
+    if args.all:
+        return _list_causes(args, context, policy)
     run_id = ""
     if args.run_id:
         run_id = run_ids.validated_run_id(args.run_id)
-    with values_checked("recurring"):
-        policy = Policy(min_recurrence=args.min_recurrence)
     evidence = history.recurring_evidence(context.world.journal, run_id)
     if run_id and evidence is None:
         raise BadInput(
@@ -54,4 +58,26 @@ def run(args: Args, context: Context) -> Reply:
         text=f"{verdict.answer}  {verdict.reason}",
         data=to_builtins(verdict),
         next_action=next_action,
+    )
+
+
+def _list_causes(args: Args, context: Context, policy: Policy) -> Reply:
+    """List every cause that stopped enough runs, whichever run stopped last."""
+    if args.run_id:
+        raise BadInput("--all is about all runs", hint="Leave the run id out.")
+    causes = recurring.recurring_causes(history.all_hits(context.world.journal), policy)
+    data = {"recurring": bool(causes), "clusters": to_builtins(causes)}
+    if not causes:
+        return Reply(text="NEW  no cause recurs", data=data)
+    lines = []
+    for cause in causes:
+        lines.append(
+            f"RECURRING  {cause.cause_key} stopped {plural(cause.runs_affected, 'run')};"
+            f" last {cause.example_run}: {cause.example}"
+        )
+    return Reply(
+        code=EXITS["RECURRING"],
+        text="\n".join(lines),
+        data=data,
+        next_action=f"`dos man wedge {causes[0].cause_key}` shows what clears it.",
     )

@@ -1,7 +1,8 @@
 """Inspect the repository and write dos.toml.
 
 It finds the folders that can be lanes, the agent programs on your PATH, the test command and the
-plan documents. It writes one file and prints the command that undoes it.
+plan documents. It writes one file and prints the command that undoes it. With --skills, --skill,
+--all or --agents-md it also writes these, and an existing dos.toml stays as it is.
 """
 
 import os
@@ -13,6 +14,8 @@ from msgspec import Struct
 
 from dos import workspace
 from dos.agents.registry import NAMES
+from dos.cli.workspace import extras
+from dos.cli.workspace.extras import Extras
 from dos.config import scaffold
 from dos.config.layout.commands import infer_commands
 from dos.config.layout.lanes import infer_lanes, infer_lanes_from_directory
@@ -50,6 +53,24 @@ class Args(Struct, kw_only=True):
     dry_run: Annotated[bool, Option(help="print the file, write nothing")] = False
     first_plan: Annotated[bool, Option(help="also write docs/first-plan.md, a template")] = False
     commit: Annotated[bool, Option(help="commit the written files, and nothing else")] = False
+    skills: Annotated[bool, Option(help="copy the core skills for agent programs")] = False
+    skill: Annotated[
+        list[str], Option(help="copy this skill; can be repeated", metavar="NAME", repeatable=True)
+    ] = []
+    all: Annotated[bool, Option(help="copy all skills")] = False
+    agents_md: Annotated[bool, Option(help="write or update the block of AGENTS.md")] = False
+
+    @property
+    def extras(self) -> Extras:
+        """What is to be written besides dos.toml."""
+        return Extras(
+            skills=self.skills,
+            named=tuple(self.skill),
+            every=self.all,
+            agents_md=self.agents_md,
+            force=self.force,
+            dry_run=self.dry_run,
+        )
 
 
 class _Inference(Struct, frozen=True, kw_only=True):
@@ -91,11 +112,16 @@ def _init(args: Args, root: Path) -> Reply:
 
     An existing dos.toml is kept without --force. With --force it is moved to dos.toml.before.
     """
-    inference = _infer(root)
     target = root / "dos.toml"
+    if args.extras.wanted and target.exists():
+        return _write_extras(args, root)
+    inference = _infer(root)
     data = inference.to_json(target)
+    added = extras.write(args.extras, root)
+    data |= added.data
     if args.dry_run:
-        return Reply(text=inference.text, data=data | {"text": inference.text})
+        text = "\n".join([inference.text.rstrip("\n"), *added.lines])
+        return Reply(text=text, data=data | {"text": inference.text})
     lanes = inference.lanes.concurrent
     if target.exists() and not args.force:
         if not args.first_plan:
@@ -116,12 +142,32 @@ def _init(args: Args, root: Path) -> Reply:
         lines.append(str(plan))
         written += plan.written
     backup = _write(target, inference.text)
+    written += added.paths
     undo = ["mv", str(backup), str(target)] if backup else ["rm", *written]
     lines += _describe(inference, root)
+    lines += added.lines
     lines.append(f"undo: {shlex.join(undo)}")
     lines += _commit(args, root, written)
     lines.append("next: dos doctor; dos up; dos status")
     return Reply(text="\n".join(lines), data=data | {"written": True})
+
+
+def _write_extras(args: Args, root: Path) -> Reply:
+    """Write what was asked for besides dos.toml, which exists and stays as it is.
+
+    Then --force replaces copies of skills alone.
+    """
+    written = extras.write(args.extras, root)
+    lines = list(written.lines)
+    paths = list(written.paths)
+    if args.first_plan and not args.dry_run:
+        plan = _write_first_plan(root, load(root, lenient=True).config.lanes.concurrent)
+        lines.append(str(plan))
+        paths += plan.written
+    if not args.dry_run:
+        lines += _commit(args, root, paths)
+    data = {"path": str(root / "dos.toml"), "written": False, **written.data}
+    return Reply(text="\n".join(lines), data=data)
 
 
 def _infer(root: Path) -> _Inference:

@@ -58,6 +58,15 @@ def recurring_evidence(journal: Store, run_id: str = "") -> Evidence | None:
     return Evidence(run=run_id, cause_keys=causes, prior_hits=tuple(prior_hits))
 
 
+def all_hits(journal: Store) -> list[Hit]:
+    """Return what stopped each run, in the order in which the runs stopped."""
+    state, _ = fold.current(journal, FleetState)
+    stopped = [name for name, run in state.runs.items() if run.stop_reason]
+    stopped.sort(key=lambda name: state.runs[name].stopped_ms)
+    hits = [_hit(name, state.runs[name]) for name in stopped]
+    return [hit for hit in hits if hit is not None]
+
+
 def _hit(name: str, run: FleetRun) -> Hit | None:
     """Return the stop of a run as a hit; a stop that needs nobody is none."""
     if not run.stop_reason or run.needs in ("", Needs.NOBODY):

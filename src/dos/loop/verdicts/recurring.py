@@ -60,6 +60,7 @@ class Cluster(Struct, frozen=True, kw_only=True):
     cost_usd: float
     wall_min: float
     example: str
+    example_run: str = ""  # the newest run that it stopped
 
     @property
     def score(self) -> float:
@@ -109,6 +110,17 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
     )
 
 
+def recurring_causes(hits: Sequence[Hit], policy: Policy = Policy()) -> list[Cluster]:
+    """Return the causes that stopped enough runs to count as recurring, the worst first.
+
+    `hits` are in the order in which the runs stopped.
+    """
+    keys = dict.fromkeys(hit.cause_key for hit in hits if hit.cause_key.strip())
+    clusters = [_cluster(key, hits) for key in keys]
+    found = [each for each in clusters if each.runs_affected >= policy.min_recurrence]
+    return sorted(found, key=lambda cluster: cluster.score, reverse=True)
+
+
 def classify(
     this_run_id: str,
     this_run_cause_keys: Sequence[str],
@@ -131,4 +143,5 @@ def _cluster(key: str, hits: Sequence[Hit]) -> Cluster:
         cost_usd=round(sum(hit.cost_usd or 0.0 for hit in alike), 2),
         wall_min=round(sum(hit.wall_min or 0.0 for hit in alike), 1),
         example=next((hit.example for hit in alike if hit.example), ""),
+        example_run=alike[-1].run,
     )

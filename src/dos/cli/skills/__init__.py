@@ -1,0 +1,1 @@
+"""Verbs that list and check the skills."""

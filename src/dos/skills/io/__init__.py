@@ -1,0 +1,1 @@
+"""Reads the skills of the package, and writes the copies in a repository."""
