@@ -78,6 +78,9 @@ class Allow(Struct, frozen=True, kw_only=True):
 
     note: str = ""
     reason_class: str = ""
+    about: str = ""  # the lane that the note is about: it is said once for each session and lane
+    # The call is proven to change nothing and the posture is ASSIST: the program need not ask.
+    at_once: bool = False
 
 
 class Deny(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,194 @@
+"""Find out who asks: the holder of a lease, a stranger in a lane's tree, or a person.
+
+What an agent can set proves nothing that helps it. The key of a lease proves its holder, and so
+does descent from its process. The id of a run, and a session, name a lease only where the lease has
+no key, because a person took it; of a lease with a key they are believed only together with the
+process. A key that fits no lease is that of a lease that has ended.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dos import regions
+from dos.globs import escape_folder
+from dos.journal import streams
+from dos.journal.backend import ReadTransaction
+from dos.journal.events import doors, lanes
+from dos.journal.events.reader import select
+from dos.lease import KEY_VARIABLE, Lease, key_hash
+from dos.machine import process
+from dos.permission.ask import Asker, AskerKind, Neighbour
+from dos.permission.io.record import bound_stream
+from dos.regions import Region
+from dos.world import World
+
+RUN_VARIABLES = ("DOS_RUN_ID", "CID_RUN_ID", "DISPATCH_RUN_ID")
+_RECENT = 50  # events of a lane among which the end of a session's lease is looked for
+
+
+def find_asker(
+    world: World,
+    *,
+    session: str,
+    tree: Path,
+    caller_pid: int | None,
+    environment: Mapping[str, str],
+) -> Asker:
+    """Return who asks, with what it may change and what others hold.
+
+    `world` is the workspace of the lanes, also for a caller in the tree of one; `tree` is the top
+    of the work tree that the caller works in. `caller_pid` and `environment` are those of the
+    asking process as the kernel knows them. Raises StoreFailed where the journal cannot be read.
+    """
+    with world.journal.backend.read() as view:
+        leases = [lease for lease in view.leases() if not lease.is_lock]
+        now_ms = view.lease_ms()
+        boot = view.boot()
+        found = _holder(view, leases, session, caller_pid, environment)
+    prefix = world.workspace.prefix
+    kind = AskerKind.PERSON
+    own: Lease | None = None
+    if isinstance(found, Lease):
+        own = found
+        kind = AskerKind.HOLDER
+    elif found is not None:
+        kind = AskerKind.LOST
+    elif is_lane_tree(tree, world):
+        kind = AskerKind.STRANGER
+    neighbours = tuple(
+        Neighbour(lane=lease.lane, region=_from_top(lease.region, prefix), run_id=lease.run_id)
+        for lease in leases
+        if lease is not own
+        and not lease.has_lapsed(now_ms, boot)
+        and not process.holder_has_exited(lease)
+    )
+    if own is not None:
+        return Asker(
+            kind=kind,
+            lane=own.lane,
+            region=_from_top(own.region, prefix),
+            fence=own.fence,
+            run_id=own.run_id,
+            session=session,
+            neighbours=neighbours,
+        )
+    lost_lane, lost_fence = found if isinstance(found, tuple) else ("", None)
+    return Asker(
+        kind=kind, lane=lost_lane, fence=lost_fence, session=session, neighbours=neighbours
+    )
+
+
+def is_lane_tree(tree: Path, world: World | None = None) -> bool:
+    """Whether a work tree is that of a lane of a fleet."""
+    top = tree.resolve()
+    if world is not None and top.is_relative_to(world.workspace.worktrees):
+        return True
+    parents = [top, *top.parents]
+    return any(
+        folder.name == "worktrees" and folder.parent.parent.name == "dos" for folder in parents
+    )
+
+
+_Lost = tuple[str, int | None]  # the lane and the fence of a lease that has ended
+
+
+def _holder(
+    view: ReadTransaction,
+    leases: Sequence[Lease],
+    session: str,
+    caller_pid: int | None,
+    environment: Mapping[str, str],
+) -> Lease | _Lost | None:
+    """The lease that the caller holds or has lost; None: it holds nothing."""
+    if key := environment.get(KEY_VARIABLE, ""):
+        return _by_key(leases, key, environment)
+    family = _Family(caller_pid)
+    if lease := _by_run(leases, family, environment):
+        return lease
+    bound = _bound(view, leases, session) if session else None
+    if bound is not None and (isinstance(bound, tuple) or family.may_claim(bound)):
+        return bound
+    for lease in leases:
+        if family.holds(lease):
+            return lease
+    return None
+
+
+def _by_key(leases: Sequence[Lease], key: str, environment: Mapping[str, str]) -> Lease | _Lost:
+    """The lease of a key. What the environment says of one that has ended is only for the words."""
+    wanted = key_hash(key)
+    for lease in leases:
+        if lease.key_hash == wanted:
+            return lease
+    fence = environment.get("DOS_FENCE", "")
+    return environment.get("DOS_LANE", ""), int(fence) if fence.isdecimal() else None
+
+
+def _by_run(
+    leases: Sequence[Lease], family: "_Family", environment: Mapping[str, str]
+) -> Lease | None:
+    """The lease of the run that the environment names."""
+    for name in RUN_VARIABLES:
+        run_id = environment.get(name, "")
+        for lease in leases:
+            if run_id and lease.run_id == run_id and family.may_claim(lease):
+                return lease
+    return None
+
+
+class _Family:
+    """A process and its ancestors, looked up when a lease has a process to compare with."""
+
+    def __init__(self, pid: int | None) -> None:
+        self._pid = pid
+        self._pids: list[int] | None = None
+
+    def holds(self, lease: Lease) -> bool:
+        """Whether the process of a lease runs, and is the caller or an ancestor of it."""
+        if self._pid is None or lease.pid is None:
+            return False
+        if self._pids is None:
+            self._pids = [self._pid, *process.ancestors(self._pid)]
+        return lease.pid in self._pids and process.holder_is_running(lease) is True
+
+    def may_claim(self, lease: Lease) -> bool:
+        """Whether a name alone makes the caller the holder: of a lease without a key it does."""
+        return not lease.key_hash or self.holds(lease)
+
+
+def _bound(view: ReadTransaction, leases: Sequence[Lease], session: str) -> Lease | _Lost | None:
+    """The lease that a session was bound to last. One that was given back leaves it free."""
+    stream = bound_stream(session)
+    newest = view.load(stream, max(0, view.head(stream) - 1), 1)
+    for _, fact in select(newest, doors.SessionBound):
+        return _lease_of(view, leases, fact)
+    return None
+
+
+def _lease_of(
+    view: ReadTransaction, leases: Sequence[Lease], fact: doors.SessionBound
+) -> Lease | _Lost | None:
+    for lease in leases:
+        if lease.fence == fact.fence:
+            return lease
+    if _was_taken(view, fact):
+        return fact.lane, fact.fence
+    return None
+
+
+def _was_taken(view: ReadTransaction, bound: doors.SessionBound) -> bool:
+    """Whether a lease was ended by others: it expired, was revoked, or was taken over."""
+    stream = streams.lease(bound.lane)
+    head = view.head(stream)
+    recent = view.load(stream, max(0, head - _RECENT), _RECENT)
+    ended = [fact.lease for _, fact in select(recent, lanes.LeaseExpired, lanes.LeaseRevoked)]
+    ended += [fact.previous for _, fact in select(recent, lanes.LeaseAdopted)]
+    return bound.fence in ended
+
+
+def _from_top(region: Region, prefix: str) -> Region:
+    """A lane's region with its globs from the top of the work tree on."""
+    if not prefix:
+        return region
+    folder = escape_folder(prefix)
+    return regions.region(f"{folder}{glob}" for glob in region.globs)

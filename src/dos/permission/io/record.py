@@ -1,0 +1,85 @@
+"""Record what an asker was told: denials, warnings, and questions to a person. Not a plain yes."""
+
+from dos.journal import streams
+from dos.journal.events.doors import HookAnswered
+from dos.journal.store import Store
+from dos.permission.ask import Allow, Answer, Ask, AskPerson, Deny
+
+LONGEST_REASON = 1_000  # characters
+MOST_PATHS = 50
+_NO_SESSION = "unnamed"
+_LONGEST_SESSION = 200
+
+
+def record_answer(
+    store: Store, ask: Ask, answer: Answer, *, moment: str, action: str, via: str
+) -> None:
+    """Append a `hook_answered` to the stream of the session. Raises StoreFailed.
+
+    A warning about a lane is recorded once for each session, and an allowance without a note not at
+    all.
+    """
+    if isinstance(answer, Allow) and not answer.note:
+        return
+    asker = ask.asker
+    fact = HookAnswered(
+        moment=moment,
+        action=action,
+        reason_class=answer.reason_class,
+        reason=_reason(answer)[:LONGEST_REASON],
+        tool=ask.tool[:LONGEST_REASON],
+        paths=ask.footprint.paths[:MOST_PATHS],
+        session=asker.session[:_LONGEST_SESSION],
+        run_id=asker.run_id,
+        lane=asker.lane,
+        fence=asker.fence,
+        via=via,
+    )
+    store.record(session_stream(asker.session), fact, key=_warning_key(answer))
+
+
+def is_repeated(store: Store, ask: Ask, answer: Answer) -> bool:
+    """Whether this session was warned of the same lane before, so that nothing is to be said."""
+    key = _warning_key(answer)
+    if key is None:
+        return False
+    with store.backend.read(once=True) as view:
+        return view.keyed(session_stream(ask.asker.session), key) is not None
+
+
+def session_stream(session: str) -> str:
+    """Return the stream of a session, whatever its program calls it."""
+    return streams.session(_storable(session))
+
+
+def bound_stream(session: str) -> str:
+    """Return the stream of the leases that a session was bound to."""
+    return streams.bound(_storable(session))
+
+
+def _storable(session: str) -> str:
+    """A session's name; a digest of one that no stream can have."""
+    if not session:
+        return _NO_SESSION
+    if len(session) <= _LONGEST_SESSION and session.isprintable() and session.isascii():
+        return session
+    from hashlib import sha256  # no program that is known has such names
+
+    return sha256(session.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _reason(answer: Answer) -> str:
+    match answer:
+        case Allow():
+            return answer.note
+        case Deny():
+            return answer.sentence
+        case AskPerson():
+            return answer.question
+
+
+def _warning_key(answer: Answer) -> str | None:
+    """What makes a warning one for each session and lane; None: every answer is recorded."""
+    if not isinstance(answer, Allow):
+        return None
+    return f"warned/{answer.reason_class}/{answer.about}"

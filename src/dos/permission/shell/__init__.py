@@ -1,0 +1,1 @@
+"""What a shell command writes, as far as that can be read without running it."""

@@ -1,0 +1,32 @@
+"""What one command writes: words that name paths, and why there may be more."""
+
+from msgspec import Struct, field, structs
+
+from dos.permission.shell.words import Word
+
+
+class Effect(Struct, kw_only=True):
+    """What a command writes. Nothing at all: it is known to only read."""
+
+    writes: list[Word] = field(default_factory=list)
+    unknown: str = ""
+
+
+NOTHING = Effect()
+
+
+def unknown(why: str) -> Effect:
+    """Return the effect of a command that may write anything."""
+    return Effect(unknown=why)
+
+
+def inside(folder: Word, name: Word) -> Word:
+    """Return the path of a file that keeps its name in a folder."""
+    last = name.text.rstrip("/").rpartition("/")[2]
+    return structs.replace(
+        folder,
+        text=f"{folder.text.rstrip('/') or '/'}/{last}",
+        is_literal=folder.is_literal and name.is_literal,
+        has_glob=folder.has_glob or name.has_glob,
+        has_brace=folder.has_brace or name.has_brace,
+    )

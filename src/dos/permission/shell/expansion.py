@@ -1,0 +1,45 @@
+"""Braces and patterns in words, as far as they can be expanded without the disk."""
+
+import re
+
+from dos.permission.shell.words import Word
+
+MOST_NAMES = 64
+LONGEST_PATH = 4_096  # characters; no system takes more
+_BRACES = re.compile(r"\{([^{}]*+)\}")
+_PATTERN = re.compile(r"[*?\[]")
+
+
+def expand_braces(word: Word) -> list[str] | None:
+    """Return the names that `a{b,c}` stands for; None where there are too many."""
+    if len(word.text) > LONGEST_PATH:
+        return None
+    if not word.has_brace:
+        return [word.text]
+    done: list[str] = []
+    waiting = [word.text]
+    while waiting:
+        if len(done) + len(waiting) > MOST_NAMES:
+            return None
+        name = waiting.pop(0)
+        braces = _first_choice(name)
+        if braces is None:
+            done.append(name)
+            continue
+        for choice in braces[1].split(",")[: MOST_NAMES + 1]:
+            waiting.append(name[: braces.start()] + choice + name[braces.end() :])
+    return done
+
+
+def _first_choice(name: str) -> re.Match[str] | None:
+    """The first braces with a comma in them, and no braces inside."""
+    for braces in _BRACES.finditer(name):
+        if "," in braces[1]:
+            return braces
+    return None
+
+
+def starts_anywhere(name: str) -> bool:
+    """Whether a pattern names its first folder by a wildcard, so that it can match anywhere."""
+    first, slash, _ = name.removeprefix("./").partition("/")
+    return bool(slash) and bool(_PATTERN.search(first))
