@@ -127,6 +127,12 @@ class Store:
         with self.backend.read(once=True) as view:
             return [require_known_schema(event) for event in view.load(stream, after, limit)]
 
+    def newest(self, stream: str, most: int) -> list[Event]:
+        """Return the newest events of a stream, oldest first, at most so many."""
+        with self.backend.read() as view:
+            after = max(0, view.head(stream) - most)
+            return [require_known_schema(event) for event in view.load(stream, after, most)]
+
     def load_fleet(self) -> list[Event]:
         """Return what people and the supervisors of all systems recorded about the fleet."""
         events: list[Event] = []

@@ -48,6 +48,8 @@ class Context:
     """
 
     busy_seconds = 5.0  # how long a verb waits for the write lock
+    # The process that called, as the kernel names it, where a server runs the verb; None: this one.
+    caller_pid: int | None = None
 
     def __init__(
         self,

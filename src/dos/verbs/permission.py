@@ -23,7 +23,7 @@ def check_permission(verb: Verb, arguments: Struct, context: Context, flag: str 
     one for people.
     """
     workspace, leases = _workspace_and_leases(context)
-    agent = caller.find_calling_agent(workspace, leases)
+    agent = caller.find_calling_agent(workspace, leases, context.caller_pid)
     if agent is None:
         return
     if agent.is_of_supervisor and verb.name == "worker":  # which a supervisor starts

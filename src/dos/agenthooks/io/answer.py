@@ -8,7 +8,14 @@ from msgspec import Struct
 
 from dos.agenthooks import dialects
 from dos.agenthooks.events import Action, HookEvent, HookVerdict, Moment
-from dos.agenthooks.io.hook_call import Caller, HookCall, HookOptions, OpenWorld
+from dos.agenthooks.io.hook_call import (
+    Caller,
+    HookCall,
+    HookOptions,
+    OpenStore,
+    OpenWorld,
+    open_own_store,
+)
 from dos.agenthooks.marker import HELD
 from dos.errors import BadInput, DosError
 from dos.world import World
@@ -37,11 +44,13 @@ def answer_hook(
     *,
     caller: Caller,
     open_world: OpenWorld = open_lenient,
+    open_store: OpenStore = open_own_store,
     options: HookOptions = HookOptions(),
 ) -> HookReply:
     """Return what a hook prints for an event that an agent program sent.
 
-    `open_world` opens the workspace of a folder leniently. Nothing is raised for what goes wrong:
+    `open_world` opens the workspace of a folder leniently, and `open_store` its journal for
+    writing. Nothing is raised for what goes wrong:
     the agent of a person continues, the failure is a line on stderr and one event of its
     conversation. An agent of the fleet (it carries the key of a lease) is denied the call, unless
     the call only reads: for it no answer must not be a yes.
@@ -49,7 +58,7 @@ def answer_hook(
     parsed = HookEvent()
     try:
         parsed = dialects.parse(dialect, check_moment(moment), event)
-        with HookCall(parsed, caller, options, open_world) as call:
+        with HookCall(parsed, caller, options, open_world, open_store) as call:
             return _answer(Moment(moment), call)
     except (DosError, OSError, ValueError) as error:
         return _fault(moment, error, parsed, options)

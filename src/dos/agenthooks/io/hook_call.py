@@ -20,6 +20,7 @@ BUSY_SECONDS = 1.0  # to wait for the write lock: an agent waits for its hook
 LONGEST_SESSION = 200
 
 OpenWorld = Callable[[Path], World]
+OpenStore = Callable[[World, str], Store]  # for an actor
 
 
 class Caller(Struct, frozen=True, kw_only=True):
@@ -46,17 +47,30 @@ class HookOptions(Struct, frozen=True, kw_only=True):
     max_markers: int | None = None
 
 
+def open_own_store(world: World, actor: str) -> Store:
+    """Open the journal of a workspace for the writes of one call."""
+    return open_journal(
+        world.workspace, world.config.store.url, actor=actor, busy_seconds=BUSY_SECONDS
+    )
+
+
 class HookCall:
     """A call that is being answered. The world is opened at its first use, and closed with it."""
 
     def __init__(
-        self, event: HookEvent, caller: Caller, options: HookOptions, open_world: OpenWorld
+        self,
+        event: HookEvent,
+        caller: Caller,
+        options: HookOptions,
+        open_world: OpenWorld,
+        open_store: OpenStore = open_own_store,
     ) -> None:
         """Describe a call; nothing is opened yet."""
         self.event = event
         self.caller = caller
         self.options = options
         self._open_world = open_world
+        self._open_store = open_store
 
     def __enter__(self) -> Self:
         return self
@@ -104,12 +118,7 @@ class HookCall:
     @cached_property
     def store(self) -> Store:
         """The journal for writing; it is created where there is none."""
-        return open_journal(
-            self.world.workspace,
-            self.world.config.store.url,
-            actor=self.caller.environment.get("DOS_RUN_ID", ""),
-            busy_seconds=BUSY_SECONDS,
-        )
+        return self._open_store(self.world, self.caller.environment.get("DOS_RUN_ID", ""))
 
     @property
     def stream(self) -> str:
@@ -129,9 +138,7 @@ class HookCall:
         journal = self.world.journal
         if "store" in self.__dict__:  # it may have been created by this call
             journal = self.store
-        with journal.backend.read() as view:
-            newest = view.head(self.stream)
-            return view.load(self.stream, max(0, newest - most), most)
+        return journal.newest(self.stream, most)
 
 
 def start_directory(event: HookEvent) -> Path:

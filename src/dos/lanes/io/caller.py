@@ -34,18 +34,25 @@ class Agent(Struct, frozen=True, kw_only=True):
         return f"the agent{of_lane}{of_run}"
 
 
-def find_calling_agent(workspace: Workspace | None, leases: Sequence[Lease]) -> Agent | None:
-    """The agent that this process belongs to; None for a person.
+def find_calling_agent(
+    workspace: Workspace | None, leases: Sequence[Lease], pid: int | None = None
+) -> Agent | None:
+    """The agent that a process belongs to; None for a person.
 
-    `leases` are the live ones of the workspace.
+    `leases` are the live ones of the workspace. `pid` is the process that asks a server, as the
+    kernel names it; None: this process. Of another process the environment that it was started
+    with counts.
     """
+    environment: Mapping[str, str] = os.environ
+    if pid is not None:
+        environment = process.environment_of(pid)
     workers = [lease for lease in leases if lease.key_hash]
-    if agent := _by_key(os.environ, workers, f"{KEY_VARIABLE} is set"):
+    if agent := _by_key(environment, workers, f"{KEY_VARIABLE} is set"):
         return agent
-    ancestors = process.ancestors(os.getpid())
+    ancestors = process.ancestors(pid or os.getpid())
     if agent := _by_worker(ancestors, workers):
         return agent
-    if workspace and (agent := _by_marks(os.environ, workspace, workers, "its environment")):
+    if workspace and (agent := _by_marks(environment, workspace, workers, "its environment")):
         return agent
     for ancestor in ancestors:
         if agent := _by_ancestor(ancestor, workspace, workers):
