@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Hundreds of processes load the package: without its compiled files each would compile it again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test soak night programs lint bench docs pictures clean
+.PHONY: demo test soak night programs lint bench docs manifests pictures clean
 .DELETE_ON_ERROR:
 
 $(READY): pyproject.toml
@@ -45,6 +45,10 @@ docs: $(READY)
 	@$(BIN)/python tools/make_configuration.py > docs/configuration.md
 	@$(BIN)/python tools/make_troubleshooting.py > docs/troubleshooting.md
 	@$(BIN)/python tools/make_api.py > docs/api.md
+
+# The plugins and manifests of agent programs in integrations/, from the skills and the verbs.
+manifests: $(READY)
+	@$(BIN)/python tools/make_manifests.py
 
 # The pictures of the documentation, from a real fleet; needs tmux and Chromium.
 pictures: $(READY)
