@@ -40,6 +40,12 @@ def main() -> None:
     os._exit(run(sys.argv[1:]))  # all output has been flushed
 
 
+def serve_mcp() -> None:
+    """Run `dos mcp` with the rest of the command line, as the command `dos-mcp` does."""
+    sys.argv.insert(1, "mcp")
+    main()
+
+
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code; no exception leaves this function."""
     _make_streams_safe()

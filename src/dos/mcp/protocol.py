@@ -1,0 +1,278 @@
+"""The Model Context Protocol, without a transport: one message in, at most one answer out.
+
+Versions 2025-06-18 and 2025-11-25 begin with `initialize`. 2026-07-28 has no session: each request
+names its version, and `server/discover` tells what there is. A session keeps nothing but the
+requests that are being answered, so it serves both kinds at once, from several threads.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from dos.errors import BadInput
+from dos.mcp import catalog, prompts, resources
+from dos.mcp.call import call_tool, deadline_seconds, within
+from dos.mcp.catalog import Permits
+from dos.version import VERSION
+
+Message = dict[str, Any]
+Params = dict[str, Any]
+
+SESSION_VERSIONS = ("2025-11-25", "2025-06-18")  # the newest first
+STATELESS_VERSION = "2026-07-28"
+VERSIONS = (STATELESS_VERSION, *SESSION_VERSIONS)
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+RESOURCE_NOT_FOUND = -32002
+UNSUPPORTED_VERSION = -32022
+META = "io.modelcontextprotocol/"
+SERVER = {"name": "dos", "title": "dispatch-os", "version": VERSION}
+CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
+INSTRUCTIONS = (
+    "dos keeps coding agents working on one git repository and believes git instead of them."
+    " `verify` says whether a unit is done; `fleet`, `decisions` and `wait` show a running fleet;"
+    " `arbitrate` and `lease` keep two agents off the same paths. Every answer has the exit code of"
+    " its verb as `exit_code`: a refusal is an answer, and no error."
+)
+CACHEABLE = {  # their answers say for how long they hold; 0: ask again
+    "server/discover",
+    "tools/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/list",
+}
+
+
+class ProtocolError(Exception):
+    """A request that gets an error as its answer."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class Session:
+    """Answers the messages of a client.
+
+    `workspace` is the directory that tools look at unless a call names another one. `permits` says
+    what they may change. A transport that cannot tell by its processes who calls, as a port cannot,
+    permits nothing.
+    """
+
+    def __init__(self, workspace: str = "", permits: Permits | None = None) -> None:
+        self._workspace = workspace
+        self._permits = permits or Permits()
+        self._deadline = deadline_seconds()
+        self._lock = threading.Lock()
+        self._running: dict[str | int, int] = {}  # requests being answered, and how many of an id
+        self._cancelled: set[str | int] = set()
+        self._methods: dict[str, Callable[[Params], Message]] = {
+            "initialize": self._initialize,
+            "server/discover": self._discover,
+            "ping": lambda _params: {},
+            "logging/setLevel": lambda _params: {},  # there is nothing to log
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+            "resources/list": self._list_resources,
+            "resources/templates/list": self._list_templates,
+            "resources/read": self._read_resource,
+            "prompts/list": self._list_prompts,
+            "prompts/get": self._get_prompt,
+        }
+
+    def handle(self, message: Any) -> Message | None:
+        """Return the answer to a message, or None for one that gets none.
+
+        A request gets exactly one answer, unless it was cancelled meanwhile. Notifications and
+        answers of the client get none. Never raises.
+        """
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            what = "a batch" if isinstance(message, list) else "no JSON-RPC 2.0 message"
+            return error(None, INVALID_REQUEST, f"Invalid request: this is {what}")
+        if "method" not in message:
+            if "result" in message or "error" in message:  # the server asks nothing
+                return None
+            return error(_id_of(message), INVALID_REQUEST, "Invalid request: no method")
+        if "id" not in message:
+            self._notice(message)
+            return None
+        identity = _id_of(message)
+        if identity is None:
+            return error(None, INVALID_REQUEST, "Invalid request: id must be text or an integer")
+        self._begin(identity)
+        answer = self._answer(identity, message)
+        return None if self._end(identity) else answer
+
+    def is_long(self, message: Any) -> bool:
+        """Whether a request may wait for something on purpose."""
+        if not isinstance(message, dict) or message.get("method") != "tools/call":
+            return False
+        params = message.get("params")
+        name = str(params.get("name", "")) if isinstance(params, dict) else ""
+        tool = catalog.TOOLS.get(name.removeprefix(catalog.PREFIX))
+        return tool is not None and tool.waits
+
+    def _answer(self, identity: str | int, message: Message) -> Message:
+        method = message["method"]
+        params = message.get("params", {})
+        try:
+            if not isinstance(params, dict):
+                raise ProtocolError(INVALID_PARAMS, "Invalid params: they must be an object")
+            is_stateless = _is_stateless(params)
+            answer = self._methods.get(method) if isinstance(method, str) else None
+            if answer is None:
+                raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {method}")
+            result = answer(params)
+        except ProtocolError as problem:
+            return error(identity, problem.code, problem.message, problem.data)
+        if is_stateless:
+            result = _stateless(method, result)
+        return {"jsonrpc": "2.0", "id": identity, "result": result}
+
+    def _begin(self, identity: str | int) -> None:
+        with self._lock:
+            self._running[identity] = self._running.get(identity, 0) + 1
+
+    def _end(self, identity: str | int) -> bool:
+        """Whether the request was cancelled while it was answered."""
+        with self._lock:
+            self._running[identity] -= 1
+            was_cancelled = identity in self._cancelled
+            if not self._running[identity]:
+                del self._running[identity]
+                self._cancelled.discard(identity)
+            return was_cancelled
+
+    def _notice(self, message: Message) -> None:
+        """Take a notification. Only a cancellation says anything to a server."""
+        params = message.get("params")
+        if message["method"] != "notifications/cancelled" or not isinstance(params, dict):
+            return
+        identity = _id_of({"id": params.get("requestId")})
+        with self._lock:
+            if identity is not None and identity in self._running:
+                self._cancelled.add(identity)
+
+    def _initialize(self, params: Params) -> Message:
+        """Agree on the version that the client wants, or offer the newest."""
+        wanted = params.get("protocolVersion")
+        return {
+            "protocolVersion": wanted if wanted in SESSION_VERSIONS else SESSION_VERSIONS[0],
+            "capabilities": CAPABILITIES,
+            "serverInfo": SERVER,
+            "instructions": INSTRUCTIONS,
+        }
+
+    def _discover(self, _params: Params) -> Message:
+        return {
+            "supportedVersions": list(VERSIONS),
+            "capabilities": CAPABILITIES,
+            "serverInfo": SERVER,
+            "instructions": INSTRUCTIONS,
+        }
+
+    def _list_tools(self, params: Params) -> Message:
+        _refuse_cursor(params)
+        return {"tools": [tool.listed() for tool in catalog.offered(self._permits)]}
+
+    def _call_tool(self, params: Params) -> Message:
+        arguments = params.get("arguments")
+        if arguments is None:
+            arguments = {}
+        if not isinstance(arguments, dict):
+            raise ProtocolError(INVALID_PARAMS, "Invalid params: arguments must be an object")
+        try:
+            tool = catalog.find_tool(params.get("name"), self._permits)
+        except BadInput as problem:
+            raise ProtocolError(INVALID_PARAMS, problem.message) from problem
+        return call_tool(tool, arguments, self._workspace, self._deadline)
+
+    def _list_resources(self, params: Params) -> Message:
+        _refuse_cursor(params)
+        return {"resources": [resource.listed() for resource in resources.RESOURCES]}
+
+    def _list_templates(self, params: Params) -> Message:
+        _refuse_cursor(params)
+        return {"resourceTemplates": list(resources.TEMPLATES)}
+
+    def _read_resource(self, params: Params) -> Message:
+        uri = str(params.get("uri", ""))
+        found = resources.find_resource(uri)
+        code = INVALID_PARAMS if _is_stateless(params) else RESOURCE_NOT_FOUND
+        if found is None:
+            raise ProtocolError(code, f"Resource not found: {uri}", {"uri": uri})
+        resource, workspace = found
+        problems: list[BadInput] = []
+
+        def read() -> Message:
+            try:
+                return resources.read_resource(uri, resource, workspace or self._workspace)
+            except BadInput as problem:
+                problems.append(problem)
+                return {}
+
+        result = within(self._deadline, read)
+        if problems:
+            raise ProtocolError(code, problems[0].message, {"uri": uri})
+        if result is None or "contents" not in result:
+            raise ProtocolError(code, f"{uri} could not be read in time", {"uri": uri})
+        return result
+
+    def _list_prompts(self, params: Params) -> Message:
+        _refuse_cursor(params)
+        return {"prompts": [prompt.listed() for prompt in prompts.PROMPTS]}
+
+    def _get_prompt(self, params: Params) -> Message:
+        arguments = params.get("arguments")
+        try:
+            prompt = prompts.find_prompt(params.get("name"))
+            return prompt.filled(arguments if isinstance(arguments, dict) else {})
+        except BadInput as problem:
+            raise ProtocolError(INVALID_PARAMS, problem.message) from problem
+
+
+def error(identity: str | int | None, code: int, message: str, data: Any = None) -> Message:
+    """Return the answer that reports an error. Without an identity it is of no known request."""
+    problem: dict[str, Any] = {"code": code, "message": message}
+    if data is not None:
+        problem["data"] = data
+    return {"jsonrpc": "2.0", "id": identity, "error": problem}
+
+
+def _id_of(message: Message) -> str | int | None:
+    """Return the id of a request; None for one that is not allowed."""
+    identity = message.get("id")
+    if isinstance(identity, bool) or not isinstance(identity, str | int):
+        return None
+    return identity
+
+
+def _is_stateless(params: Params) -> bool:
+    """Whether a request is of the version without sessions. Raises for a version unknown here."""
+    meta = params.get("_meta")
+    version = meta.get(f"{META}protocolVersion") if isinstance(meta, dict) else None
+    if version is None:
+        return False
+    if version not in VERSIONS:
+        data = {"supported": list(VERSIONS), "requested": version}
+        raise ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+    return bool(version == STATELESS_VERSION)
+
+
+def _stateless(method: str, result: Message) -> Message:
+    """Add what the version without sessions wants in every result."""
+    result = {**result, "resultType": "complete", "_meta": {f"{META}serverInfo": SERVER}}
+    if method in CACHEABLE:
+        result |= {"ttlMs": 0, "cacheScope": "private"}
+    return result
+
+
+def _refuse_cursor(params: Params) -> None:
+    """Raise for a cursor: every list is one page, so this server never gave one."""
+    if params.get("cursor") is not None:
+        raise ProtocolError(INVALID_PARAMS, "Invalid params: unknown cursor")
