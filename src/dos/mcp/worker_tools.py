@@ -11,7 +11,7 @@ WORKER_TOOLS = (
     Tool(
         name="lane",
         about="Which lane and which paths may this session change, and who holds the others?",
-        verb="lane",
+        verb="whoami",
     ),
     Tool(
         name="claim",

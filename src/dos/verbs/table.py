@@ -284,7 +284,7 @@ _ALL = (
             PERSON_OR_HOLDER,
         ),
         ("lease-lane spawn", "lanes.spawn", "Record that a worker is about to start on a lane"),
-        ("lane", "lanes.lane", "Show which lane the caller works on, and what it may change"),
+        ("whoami", "lanes.whoami", "Show which lane the caller works on, and what it may change"),
         ("scope-gate", "lanes.scope_gate", "Check that changed files belong to the lane"),
         ("lease acquire", "locks.acquire", "Take the archive lock"),
         ("lease release", "locks.release", "Release the archive lock"),
