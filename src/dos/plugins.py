@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -48,6 +48,24 @@ def load(
     return loaded.plugins
 
 
+def create(group: str, name: str, options: Mapping[str, Any]) -> Any:
+    """Return the plugin of a name; a class is called with those options that it takes.
+
+    Raises BadInput for one that cannot be loaded.
+    """
+    for point in _entry_points(group):
+        if point.name != name:
+            continue
+        plugin = call_or_unknown(partial(_create, point, options))
+        if not isinstance(plugin, Unknown):
+            return plugin
+        raise BadInput(
+            f"the plugin {name!r} of {group} ({point.value}) cannot be loaded: {plugin.why}",
+            hint="Uninstall the package it came with, or repair it.",
+        )
+    raise BadInput(f"no plugin of {group} is called {name!r}")
+
+
 def load_others(group: str, own: Collection[str], warn: Callable[[str], None]) -> dict[str, Any]:
     """Return the plugins beside our own, by name. One that cannot be loaded is left out."""
     loaded = _load(group)
@@ -91,6 +109,16 @@ def _instantiate(point: "EntryPoint") -> Any:
     if isinstance(loaded, type):
         return loaded()
     return loaded
+
+
+def _create(point: "EntryPoint", options: Mapping[str, Any]) -> Any:
+    import inspect  # only transports of other packages take options
+
+    loaded = point.load()
+    if not isinstance(loaded, type):
+        return loaded
+    taken = inspect.signature(loaded).parameters
+    return loaded(**{name: value for name, value in options.items() if name in taken})
 
 
 def _entry_points(group: str) -> "list[EntryPoint]":

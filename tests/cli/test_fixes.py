@@ -79,6 +79,7 @@ CLEARED = [
     (configured("autopick", '["api", "else where", "-x"]'), "AUTOPICK_LANE_UNDECLARED"),
     (configured("backend", '"elsewhere"'), "ALIAS_TARGET_UNDECLARED"),
     (configured("paths.lane_journal", '"x.jsonl"'), "LAYOUT_UNUSED"),
+    (configured("enforcement.posture", '"gate"'), "POLICY_UNREAD"),
     (configured("cooldown.window_hours", "1\nwindow_ms = 1"), "CONFIG_WITHOUT_EFFECT"),
     (written("docs/first-plan.md", troubles.PLAN + "\nMore.\n"), "PLANS_UNCOMMITTED"),
     (configured("paths.plans_glob", '"none/**/*.md"'), "NO_PLANS"),

@@ -11,6 +11,7 @@ from dos.verbs.context import Context, Reply, stdout_is_utf8
 from dos.verbs.invoke import check_blanks, check_encoding, reply_data, run_verb
 from dos.verbs.output import print_answer
 from dos.verbs.table import Verb
+from dos.verbs.verdicts import record_verdict
 
 
 def call_verb(verb: Verb, options: dict[str, str], words: list[str]) -> int:
@@ -41,6 +42,7 @@ def call_verb(verb: Verb, options: dict[str, str], words: list[str]) -> int:
         if reply.stderr:
             context.warn(reply.stderr)
         print_answer(_format(reply, context))
+        record_verdict(verb, module.EXITS, parsed, reply, context)
         return reply.code
     finally:
         context.close()

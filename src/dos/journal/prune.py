@@ -1,10 +1,11 @@
 """Removes old events that later ones superseded, so that no state folded from the rest differs.
 
 Removable are the renewals of a lease except its newest, refusals, faults of hooks, whole leases
-that have ended and belong to no run, results of checks, and of tool calls, answers of hooks and
-verdicts of verbs all but the newest. Everything else is kept for ever, and so is the newest event
-of every stream, because the next version follows it; of the streams of checks nothing is: each tree
-has its own, and a result that is gone costs one more run.
+that have ended and belong to no run, results of checks, earlier positions of exports and earlier
+messages, and of tool calls, answers of hooks and verdicts of verbs all but the newest. Everything
+else is kept for ever, and so is the newest event of every stream, because the next version follows
+it; of the streams of checks nothing is: each tree has its own, and a result that is gone costs one
+more run.
 """
 
 from collections import deque
@@ -32,8 +33,9 @@ FLOOR_MS = DAY_MS  # no younger event is ever removed
 KEYED_MS = 7 * DAY_MS  # a writer that retries with a key must find its first event
 BATCH = 5_000
 
-# No state follows from them.
-Transient = lanes.LeaseRefused | fleet.HookFault | runs.CommandChecked
+# No state follows from them, or only from the newest of their stream.
+Outward = doors.ExportAdvanced | doors.NotificationSent
+Transient = lanes.LeaseRefused | fleet.HookFault | runs.CommandChecked | Outward
 HookRecord = doors.ToolCalled | doors.HookAnswered
 Handled = lease_state.Handled | Transient | HookRecord | doors.VerdictGiven
 # Events of the silent kinds are kept.
@@ -51,7 +53,7 @@ _reader: FactReader[Handled] = FactReader(
         work_committed fleet_found incident_found intent_declared extent_changed step_claimed
         step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
         ledger_line_unreadable receipt_issued test_witnessed line_imported line_unreadable
-        marker_held marker_reset session_bound export_advanced notification_sent lifecycle_ticked
+        marker_held marker_reset session_bound lifecycle_ticked
     """,
 )
 Head = Callable[[str], int]
@@ -165,7 +167,12 @@ class Survey:
                 return fact.lease not in self._kept
             case lanes.LeaseRenewed():
                 return self._renewed.get(fact.lease) != event.pos
-            case lanes.LeaseRefused() | fleet.HookFault():
+            case (
+                lanes.LeaseRefused()
+                | fleet.HookFault()
+                | doors.ExportAdvanced()
+                | doors.NotificationSent()
+            ):
                 return True
             case doors.VerdictGiven() | doors.ToolCalled() | doors.HookAnswered():
                 return self._newest[event.kind].lets_go(event)

@@ -17,8 +17,6 @@ BUDGET = "budget"
 HOOKS = "hooks"  # faults of the hooks of agent programs
 HALTS = "halts"  # proposed halts of processes that belong to no run
 VERDICTS = "verdicts"  # of verbs that judge
-EXPORTS = "exports"  # how far each transport of `dos export` is
-NOTIFICATIONS = "notifications"  # messages that went out to people
 LIFECYCLE = "lifecycle"  # cycles over the classes of plans
 LANES = "lanes"  # refusals of requests that named no lane
 PRUNINGS = "journal/pruned"  # records of what pruning removed
@@ -64,6 +62,8 @@ supervisor = Family("supervisor")  # not a stream: the lock that gives a system 
 lane_leases = Family("lane")
 lock_leases = Family("lock")
 limits = Family("limit")
+exports = Family("export")  # by transport
+notifications = Family("notification")  # by transport and what the message is about
 
 
 def lease(lane: str, *, is_lock: bool = False) -> str:

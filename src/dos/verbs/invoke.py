@@ -16,6 +16,7 @@ from dos.text import nearest_names, quote, suggest
 from dos.verbs.args import LARGEST, Field, fields
 from dos.verbs.context import Context, Reply
 from dos.verbs.table import ANYONE, VERBS, Verb
+from dos.verbs.verdicts import record_verdict
 
 # A verb that has this among its exits replies with it; other verbs fail with StoreBusy.
 LOCK_BUSY = "lock-busy"
@@ -42,7 +43,9 @@ def invoke(name: str, arguments: Mapping[str, Any], context: Context) -> Reply:
     module = import_module(verb.module)
     given = {key: value for key, value in arguments.items() if value is not None}
     parsed = module.Args(**checked_arguments(name, module.Args, given))
-    return run_verb(verb, module, parsed, context)
+    reply = run_verb(verb, module, parsed, context)
+    record_verdict(verb, module.EXITS, parsed, reply, context)
+    return reply
 
 
 def run_verb(verb: Verb, module: Any, parsed: Struct, context: Context) -> Reply:

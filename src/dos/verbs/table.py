@@ -292,6 +292,9 @@ _ALL = (
     ),
     *_section(
         "journal",
+        ("observe", "outward.observe", "Show the verdicts of verbs, hooks and workers on record"),
+        ("export", "outward.export", "Ship verdicts to a file, statsd or OpenTelemetry", PERSON),
+        ("helped", "outward.helped", "Count what hooks refused, deferred and warned of"),
         ("journal tail", "journal.tail", "Show the newest events, one JSON object a line"),
         ("journal show", "journal.show", "Show one event with all its fields"),
         ("journal check", "journal.check", "Check the journal for damage and contradictions"),

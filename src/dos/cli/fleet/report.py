@@ -6,9 +6,7 @@ begins at the last start of the fleet; a fleet that was restarted after a crash 
 --html writes it as one HTML page without scripts or links, which can be sent to others.
 """
 
-import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +14,7 @@ from msgspec import Struct
 
 from dos.backlog.waiting import FleetWaits
 from dos.cli.decisions.gather import questions_and_waits
+from dos.cli.moments import parse_moment
 from dos.errors import BadInput
 from dos.journal import fold
 from dos.journal.events.envelope import Event
@@ -48,8 +47,6 @@ EXAMPLES = (
     "For example: --since last, --since 8h, --since 2026-08-01, --since 2026-08-01T22:00, or a"
     " position."
 )
-UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
-AGO = re.compile(r"([0-9]{1,6})([mhd])")
 
 
 class Args(Struct, kw_only=True):
@@ -142,16 +139,10 @@ def _events_since(journal: Store, since: str) -> Iterator[Event]:
 
 def _parse_time(journal: Store, since: str) -> int:
     """Return the time of an age or a date in milliseconds; a date without a zone is in UTC."""
-    age = AGO.fullmatch(since)
-    if age:
-        return journal.now_ms() - int(age[1]) * UNITS_MS[age[2]]
-    try:
-        date = datetime.fromisoformat(since)
-        return int(date.replace(tzinfo=date.tzinfo or UTC).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        raise BadInput(
-            f"--since {quote(since)} is not an age, a date or a position", hint=EXAMPLES
-        ) from None
+    since_ms = parse_moment(since, journal.now_ms())
+    if since_ms is None:
+        raise BadInput(f"--since {quote(since)} is not an age, a date or a position", hint=EXAMPLES)
+    return since_ms
 
 
 def _events_from_position(journal: Store, since: str) -> Iterator[Event]:

@@ -1,0 +1,1 @@
+"""Verbs about verdicts on record, and about what is sent outwards."""

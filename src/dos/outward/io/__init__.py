@@ -1,0 +1,1 @@
+"""Programs and networks: the transports of exports and of notifications."""
