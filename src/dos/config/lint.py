@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.config import fix_commands
 from dos.config.fix_commands import EditCommands
@@ -60,6 +60,9 @@ RELEASED_LAYOUT: frozenset[Key] = frozenset(
         "data_class",
         "enumerate.style",
     )
+)
+_TABLES: frozenset[Key] = frozenset(
+    (field.encode_name,) for field in structs.fields(Config) if field.type is not str
 )
 
 
@@ -320,7 +323,7 @@ def _is_among(key: Key, settings: frozenset[Key]) -> bool:
 def unread_keys(set_keys: Iterable[Key]) -> list[Key]:
     """Return the keys that a file sets in vain, without the tables and lists around them."""
     unread = [key for key in set_keys if is_unread(key)]
-    tables: set[Key] = set()
+    tables = set(_TABLES)  # an empty one sets nothing
     for key in unread:
         tables.update(key[:end] for end in range(1, len(key)))
     leaves = {_without_indexes(key) for key in unread if key not in tables}
