@@ -214,7 +214,8 @@ DEFAULTS = {
     "evidence.timeout_seconds": 20,
     "judges.command": [],
     "judges.timeout_seconds": 120,
-    "enforcement.posture": "block",
+    "enforcement.posture": "observe",
+    "enforcement.ask_person": [],
 }
 
 

@@ -46,17 +46,17 @@ def test_a_reader_is_found_by_what_it_takes_a_field_from_and_not_by_its_name():
     assert read["noop_streak.max_streak"]
 
 
-def test_the_posture_that_nobody_reads_is_an_error_with_its_fix():
-    loaded = parse('[enforcement]\nposture = "observe"\n', Path("dos.toml"))
+def test_a_setting_that_nobody_reads_is_an_error_with_its_fix():
+    loaded = parse("[intervention.HOLD]\nrank = 15\n", Path("dos.toml"))
     (found,) = [
         each
         for each in lint(loaded.config, set_keys=loaded.origins)
         if each.kind is Kind.POLICY_UNREAD
     ]
-    assert (found.severity, found.subject) == (Severity.ERROR, "enforcement.posture")
+    assert (found.severity, found.subject) == (Severity.ERROR, "intervention.HOLD.rank")
     assert (
         "this version of dos does not read it" in found.detail
-        and found.fix == "dos config unset enforcement.posture"
+        and found.fix == "dos config unset intervention.HOLD.rank"
     )
 
 

@@ -24,6 +24,7 @@ from dos.limits.policy import Budgets, Quota, TokenPrice
 from dos.loop import improve
 from dos.loop.gate import Loop
 from dos.loop.verdicts import breaker, efficiency, liveness, noop_budget, productivity
+from dos.permission.policy import Enforcement
 from dos.reasons.policy import MORPHOLOGY, MorphologyRule, Reason, built_in_tokens
 from dos.regions import Region
 from dos.sandbox.settings import Sandbox
@@ -180,13 +181,6 @@ class Rung(Table, frozen=True, kw_only=True):
                 "a call that is dispatched has a real result, not a synthetic one",
                 "Add dispatches = false, or remove returns_synthetic.",
             )
-
-
-class Enforcement(Table, frozen=True, kw_only=True):
-    """[enforcement] of dos-kernel: what its hooks do with a refusal."""
-
-    posture: Literal["observe", "block", "gate", "assist"] = "block"
-    """Not read by this version; accepted because dos-kernel files may set it."""
 
 
 BUILT_IN_RUNGS = {"OBSERVE": 0, "WARN": 10, "BLOCK": 20, "DEFER": 30}

@@ -18,6 +18,7 @@ from dos.agenthooks.io.hook_call import (
 )
 from dos.agenthooks.marker import HELD
 from dos.errors import BadInput, DosError
+from dos.lease import KEY_VARIABLE
 from dos.world import World
 
 __all__ = ["Caller", "HookCall", "HookOptions", "HookReply", "answer_hook", "open_lenient"]
@@ -61,7 +62,7 @@ def answer_hook(
         with HookCall(parsed, caller, options, open_world, open_store) as call:
             return _answer(Moment(moment), call)
     except (DosError, OSError, ValueError) as error:
-        return _fault(moment, error, parsed, options)
+        return _fault(moment, error, parsed, caller, options)
 
 
 def check_moment(name: str) -> Moment:
@@ -134,8 +135,10 @@ def _as_data(verdict: HookVerdict) -> dict[str, Any]:
     return {"action": verdict.action, "reason": verdict.reason, "context": verdict.context}
 
 
-def _fault(moment: str, error: Exception, event: HookEvent, options: HookOptions) -> HookReply:
-    """Report a failure."""
+def _fault(
+    moment: str, error: Exception, event: HookEvent, caller: Caller, options: HookOptions
+) -> HookReply:
+    """Report a failure, and deny what an agent of the fleet may not do unjudged."""
     from dos.agenthooks.io.faults import record_fault
     from dos.agenthooks.io.hook_call import start_directory
 
@@ -147,4 +150,28 @@ def _fault(moment: str, error: Exception, event: HookEvent, options: HookOptions
         reason = f"the claims were not checked: {problem}"
         data: dict[str, Any] = {"ok": None, "reason": reason, "results": []}
         return HookReply(stderr=f"warning: {reason}", data=data)
-    return HookReply(stderr=warning)
+    if moment != Moment.PRETOOL or not caller.environment.get(KEY_VARIABLE):
+        return HookReply(stderr=warning)
+    return HookReply(stdout=_denied_unjudged(event, problem), stderr=warning)
+
+
+def _denied_unjudged(event: HookEvent, problem: str) -> str:
+    """Deny a call of an agent of the fleet that nobody could judge, unless it only reads."""
+    from dos.permission.footprint import read_footprint
+
+    if event.moment != Moment.PRETOOL or not event.tool:
+        return ""
+    footprint = read_footprint(
+        event.tool,
+        event.arguments,
+        cwd=event.cwd or "/",
+        root="/",
+        host=event.host,
+        paths=event.paths,
+        command=event.command,
+    )
+    if footprint.reads_only:
+        return ""
+    reason = f"dos could not judge this call, so it is refused: {problem}"
+    verdict = HookVerdict(action=Action.DENY, reason=reason)
+    return dialects.render(event.host, Moment.PRETOOL, verdict).decode()

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from dos.agenthooks.events import HookEvent
 from dos.errors import ConfigInvalid
-from dos.journal import streams
 from dos.journal.backends.open import embedded_path
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.store import Store
+from dos.permission.io.record import session_stream
 from dos.world import World, open_journal
 
 BUSY_SECONDS = 1.0  # to wait for the write lock: an agent waits for its hook
@@ -123,7 +123,7 @@ class HookCall:
     @property
     def stream(self) -> str:
         """The stream of the conversation."""
-        return streams.session(self.session or "unnamed")
+        return session_stream(self.session)
 
     def record(self, fact: Fact, *, key: str | None = None) -> Event | None:
         """Append a fact to the stream of the conversation; None where the repository is unknown."""

@@ -1,9 +1,51 @@
-"""The hook at the start of a conversation."""
+"""The hook at the start of a conversation: whose it is, and what its agent should know."""
 
-from dos.agenthooks.events import HookVerdict
+from dos import workspace
+from dos.agenthooks.events import Action, HookVerdict, Moment
 from dos.agenthooks.io.hook_call import HookCall
+from dos.journal.events.doors import SessionBound
+from dos.permission.ask import Asker, AskerKind
+from dos.permission.io.asker import find_asker
+from dos.permission.io.record import bound_stream
+from dos.text import join_some
 
 
-def answer(_call: HookCall) -> HookVerdict:
-    """Return what the agent is told."""
-    return HookVerdict()
+def answer(call: HookCall) -> HookVerdict:
+    """Bind the conversation to the lease of the process that runs it, and tell the agent.
+
+    A process that holds no lease is bound to none: that is for its user (`dos lease-lane acquire
+    --session ID`). A conversation that was bound before keeps its lease.
+    """
+    if call.event.moment != Moment.SESSION or not call.is_known:
+        return HookVerdict()
+    asker = find_asker(
+        call.world,
+        session=call.session,
+        tree=workspace.find(call.start).tree,
+        caller_pid=call.caller.pid,
+        environment=call.caller.environment,
+    )
+    if asker.kind is AskerKind.HOLDER and asker.fence is not None and call.session:
+        fact = SessionBound(session=call.session, lane=asker.lane, fence=asker.fence)
+        call.store.record(bound_stream(call.session), fact, key=f"fence/{asker.fence}")
+    told = _told(asker)
+    if not told:
+        return HookVerdict()
+    return HookVerdict(action=Action.WARN, context=told)
+
+
+def _told(asker: Asker) -> str:
+    """One line about the lanes that matter here; empty where none does."""
+    match asker.kind:
+        case AskerKind.HOLDER:
+            globs = ", ".join(asker.region.globs) if asker.region else ""
+            return f"dos: you hold lane {asker.lane} ({globs}). Change only files of that lane."
+        case AskerKind.LOST:
+            return f"dos: your lease of lane {asker.lane} has ended. Change nothing here."
+        case AskerKind.STRANGER:
+            return "dos: this is the work tree of a lane that you do not hold. Change nothing here."
+        case AskerKind.PERSON:
+            lanes = [f"{each.lane} ({', '.join(each.region.globs)})" for each in asker.neighbours]
+            if not lanes:
+                return ""
+            return f"dos: workers hold these lanes now: {join_some(lanes)}."

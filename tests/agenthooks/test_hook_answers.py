@@ -1,0 +1,315 @@
+"""What each hook answers in a real repository with real leases: who asks, and for what."""
+
+import io
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from commanding import git, in_process
+
+from dos.agenthooks.dialects import DIALECTS
+from dos.agenthooks.io.answer import Caller, HookOptions, answer_hook
+
+CONFIG = """[lanes]
+concurrent = ["api", "docs"]
+[lanes.trees]
+api = ["api/**"]
+docs = ["docs/**"]
+"""
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch) -> Path:
+    root = tmp_path / "repository"
+    for folder in ("api", "docs", "web"):
+        (root / folder).mkdir(parents=True)
+        (root / folder / "made.txt").write_text("x\n")
+    (root / "dos.toml").write_text(CONFIG)
+    git("init", "--quiet", ".", cwd=root)
+    git("add", "--all", cwd=root)
+    git("commit", "--quiet", "--message", "begin", cwd=root)
+    monkeypatch.chdir(root)
+    for name in ("DOS_LEASE_KEY", "DOS_RUN_ID", "CID_RUN_ID", "DOS_LOOP", "DISPATCH_RUN_ID"):
+        monkeypatch.delenv(name, raising=False)
+    return root
+
+
+@pytest.fixture(scope="module", autouse=True)
+def holder():
+    """A process that lives, and is no ancestor of this one: whoever holds a lane is not here."""
+    with subprocess.Popen(["sleep", "600"]) as process:
+        HOLDER_PID.append(process.pid)
+        yield
+        process.kill()
+
+
+HOLDER_PID: list[int] = []
+
+
+def take(lane, run="", owner="A"):
+    words = ["lease-lane", "acquire", "--lane", lane, "--owner", owner]
+    if run:
+        words += ["--run-id", run]
+    answer = in_process(*words, "--pid", str(HOLDER_PID[-1]))
+    assert answer.code == 0, answer
+
+
+def event(root, path="", command="", session="s", tool="Write"):
+    found = {"session_id": session, "cwd": str(root), "hook_event_name": "PreToolUse"}
+    if command:
+        return {**found, "tool_name": "Bash", "tool_input": {"command": command}}
+    return {**found, "tool_name": tool, "tool_input": {"file_path": str(root / path)}}
+
+
+def ask(raw, *, moment="pretool", dialect="claude-code", environment=None, **options):
+    reply = answer_hook(
+        moment,
+        dialect,
+        raw,
+        caller=Caller(pid=os.getpid(), environment=environment or {}),
+        options=HookOptions(**options),
+    )
+    assert not reply.stderr, reply
+    return json.loads(reply.stdout) if reply.stdout else None
+
+
+def decision(reply):
+    """deny, ask, allow, told, or None where nothing is said."""
+    if reply is None:
+        return None
+    output = reply["hookSpecificOutput"]
+    return output.get("permissionDecision", "told")
+
+
+RUN = "RID-1M7ED9AEG24KF00"
+HOLDER = {"CID_RUN_ID": RUN}
+
+
+@pytest.mark.parametrize(
+    ("posture", "said"),
+    [("observe", "told"), ("gate", "ask"), ("block", "deny"), ("assist", "ask")],
+)
+def test_a_persons_session_in_a_lane_that_a_worker_holds_gets_what_the_posture_says(
+    repository, posture, said
+):
+    take("api")
+    environment = {"DOS_HOOK_POSTURE": posture}
+    for wrong in ({"path": "api/new.py"}, {"command": "echo x > api/new.py"}):
+        reply = ask(event(repository, session=str(wrong), **wrong), environment=environment)
+        assert decision(reply) == said, wrong
+        assert "lane api" in json.dumps(reply)
+    allowed = "allow" if posture == "assist" else None
+    for fine in ({"path": "web/new.py"}, {"command": "make test"}):
+        assert decision(ask(event(repository, **fine), environment=environment)) is None
+    for read in ({"path": "api/made.txt", "tool": "Read"}, {"command": "cat api/made.txt"}):
+        assert decision(ask(event(repository, **read), environment=environment)) == allowed
+
+
+def test_the_table_sets_the_posture_and_a_warning_comes_once_a_session_and_lane(repository):
+    take("api")
+    take("docs", owner="B")
+    path = {"path": "api/new.py"}
+    said = [decision(ask(event(repository, **path))) for _ in range(3)]
+    assert said == ["told", None, None]
+    assert decision(ask(event(repository, path="docs/x.md"))) == "told"
+    assert decision(ask(event(repository, session="another", **path))) == "told"
+    (repository / "dos.toml").write_text(f'{CONFIG}[enforcement]\nposture = "block"\n')
+    assert decision(ask(event(repository, **path))) == "deny"
+
+
+def test_the_holder_works_inside_its_lane_and_is_refused_outside(repository):
+    take("api", run=RUN)
+    assert ask(event(repository, path="api/new.py"), environment=HOLDER) is None
+    for wrong in ({"path": "web/new.py"}, {"command": "echo x > web/new.py"}):
+        reply = ask(event(repository, **wrong), environment=HOLDER)
+        assert decision(reply) == "deny"
+        assert "lane api" in reply["hookSpecificOutput"]["permissionDecisionReason"]
+    recorded = [
+        line["body"] for line in in_process("journal", "tail", "--json").lines
+        if line["kind"] == "hook_answered"
+    ]  # fmt: skip
+    assert [(each["action"], each["lane"], each["reason_class"]) for each in recorded] == [
+        ("DENY", "api", "OUT_OF_REGION")
+    ] * 2
+
+
+def test_a_lost_lease_refuses_every_write_and_no_read(repository):
+    take("api")
+    lost = {"DOS_LEASE_KEY": "of-a-lease-that-ended", "DOS_LANE": "api", "DOS_FENCE": "7"}
+    reply = ask(event(repository, path="api/new.py"), environment=lost)
+    assert decision(reply) == "deny"
+    assert ask(event(repository, path="api/made.txt", tool="Read"), environment=lost) is None
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_each_program_is_refused_in_its_own_words(repository, dialect):
+    take("api")
+    environment = {"DOS_HOOK_POSTURE": "block"}
+    path = str(repository / "api" / "new.py")
+    raw = {
+        "cursor": {
+            "conversation_id": "s",
+            "hook_event_name": "beforeMCPExecution",
+            "workspace_roots": [str(repository)],
+            "tool_name": "write",
+            "tool_input": json.dumps({"path": path}),
+        },
+        "antigravity": {
+            "conversationId": "s",
+            "workspacePaths": [str(repository)],
+            "toolCall": {"name": "write_to_file", "args": {"TargetFile": path}},
+        },
+        "gemini": {
+            "session_id": "s",
+            "cwd": str(repository),
+            "hook_event_name": "BeforeTool",
+            "tool_name": "write_file",
+            "tool_input": {"file_path": path, "content": "x"},
+        },
+        "codex": {
+            **event(repository),
+            "tool_name": "apply_patch",
+            "tool_input": {"command": "*** Begin Patch\n*** Add File: api/new.py\n+x\n"},
+        },
+        "opencode": {
+            **event(repository),
+            "tool_name": "write",
+            "tool_input": {"filePath": path},
+        },
+        "hermes": {
+            "hook_event_name": "pre_tool_call",
+            "session_id": "s",
+            "cwd": str(repository),
+            "tool_name": "write_file",
+            "tool_input": {"path": path},
+        },
+    }.get(dialect, event(repository, path="api/new.py"))
+    reply = ask(raw, dialect=dialect, environment=environment)
+    assert reply is not None and "api" in json.dumps(reply)
+    for word in ("deny", "block"):
+        if f'"{word}"' in json.dumps(reply):
+            return
+    raise AssertionError(reply)
+
+
+def test_a_repository_without_dos_gets_no_opinion_and_no_state(repository):
+    (repository / "dos.toml").unlink()
+    for moment in ("pretool", "posttool", "session", "marker"):
+        raw = event(repository, path="api/new.py")
+        raw["hook_event_name"] = {
+            "posttool": "PostToolUse", "session": "SessionStart", "marker": "Stop",
+        }.get(moment, "PreToolUse")  # fmt: skip
+        assert ask(raw, moment=moment, loop=True, environment={"DOS_LOOP": "1"}) is None
+    assert not (repository / ".git" / "dos").exists()
+
+
+def test_a_broken_dos_toml_stops_no_person_and_every_unjudged_write_of_the_fleet(repository):
+    take("api")
+    (repository / "dos.toml").write_text("[lanes\n")
+    caller = Caller(pid=os.getpid(), environment={})
+    reply = answer_hook("pretool", "codex", event(repository, path="api/x"), caller=caller)
+    assert (reply.stdout, reply.stderr.count("\n")) == ("", 0) and "dos.toml" in reply.stderr
+    fleet = Caller(pid=os.getpid(), environment={"DOS_LEASE_KEY": "k"})
+    reply = answer_hook("pretool", "codex", event(repository, path="api/x"), caller=fleet)
+    assert decision(json.loads(reply.stdout)) == "deny"
+    read = event(repository, path="api/x", tool="Read")
+    assert answer_hook("pretool", "codex", read, caller=fleet).stdout == ""
+
+
+def posttool(root, **more):
+    return {
+        **event(root, command="cat x"),
+        "hook_event_name": "PostToolUse",
+        "tool_response": {"stdout": "same"},
+        **more,
+    }
+
+
+def test_identical_calls_with_identical_results_are_told_from_the_third_on(repository):
+    said = [decision(ask(posttool(repository), moment="posttool")) for _ in range(5)]
+    assert said == [None, None, "told", "told", "told"]
+    other = posttool(repository, tool_response={"stdout": "another"})
+    assert ask(other, moment="posttool") is None
+    assert ask(posttool(repository), moment="posttool") is None
+    states = [
+        line["body"].get("reason_class") for line in in_process("journal", "tail", "--json").lines
+        if line["kind"] == "hook_answered"
+    ]  # fmt: skip
+    assert states == ["TOOL_STREAM_REPEATING"] * 2 + ["TOOL_STREAM_STALLED"]
+
+
+def test_a_call_is_remembered_by_digests_and_never_by_its_content(repository):
+    ask(posttool(repository, tool_response="a secret of mine"), moment="posttool")
+    raw = in_process("journal", "tail", "--json")
+    (call,) = [line["body"] for line in raw.lines if line["kind"] == "tool_called"]
+    assert len(call["args_digest"]) == len(call["result_digest"]) == 16
+    assert "secret" not in raw.out and "cat x" not in raw.out
+
+
+def test_tools_that_poll_are_left_out_and_the_numbers_can_be_set(repository):
+    (repository / "dos.toml").write_text(
+        f'{CONFIG}[tool_stream]\nrepeat_n = 2\nstall_n = 2\nignore_tools = ["bash"]\n'
+    )
+    assert [ask(posttool(repository), moment="posttool") for _ in range(3)] == [None] * 3
+    other = [ask(posttool(repository, tool_name="Fetch"), moment="posttool") for _ in range(2)]
+    assert [decision(each) for each in other] == [None, "told"]
+
+
+def test_a_tool_that_needs_a_lookup_is_told_so_until_one_was_made(repository):
+    (repository / "dos.toml").write_text(
+        f'{CONFIG}[precursor.requires]\nmcp__shop__update_order = ["get_order"]\n'
+        '[precursor.aliases]\nget_order = ["mcp__shop__find-order"]\n'
+    )
+    update = {**event(repository), "tool_name": "mcp__shop__update-order", "tool_input": {"id": 7}}
+    assert ask(update) is None, "nothing is known of the conversation yet"
+    ask(posttool(repository), moment="posttool")
+    assert "get_order" in ask(update)["hookSpecificOutput"]["additionalContext"]
+    ask(posttool(repository, tool_name="mcp__shop__find_order"), moment="posttool")
+    assert ask(update) is None
+
+
+STOP = {"hook_event_name": "Stop", "session_id": "s"}
+
+
+def test_a_waiting_loop_is_held_four_times_and_again_after_a_reset(repository):
+    raw = {**STOP, "cwd": str(repository)}
+
+    def held(**more):
+        return ask(raw, moment="marker", **more) is not None
+
+    assert not held(), "nothing says that this is a loop"
+    assert [held(loop=True) for _ in range(5)] == [True] * 4 + [False]
+    assert held(loop=True, max_markers=5)
+    assert not ask(raw, moment="marker", reset=True)
+    assert held(environment={"DOS_LOOP": "1"})
+    again = {**raw, "stop_hook_active": True}
+    assert ask(again, moment="marker", loop=True) is None
+    (repository / "dos.toml").write_text(
+        f"{CONFIG}[noop_streak]\nmax_streak = 3\n[marker]\nrespect_stop_hook_active = false\n"
+    )
+    held_more = [ask(again, moment="marker", loop=True) is not None for _ in range(3)]
+    assert held_more == [True, True, False], "one was held since the reset"
+
+
+def test_the_session_hook_binds_a_conversation_to_the_lease_of_its_run(repository):
+    take("api", run=RUN)
+    raw = {"hook_event_name": "SessionStart", "session_id": "mine", "cwd": str(repository)}
+    told = ask(raw, moment="session", environment=HOLDER)
+    assert "lane api" in told["hookSpecificOutput"]["additionalContext"]
+    outside = event(repository, path="web/x", session="mine")
+    assert decision(ask(outside)) == "deny", "it is known without the variable"
+    assert decision(ask(event(repository, path="web/x", session="other"))) is None
+    stranger = ask({**raw, "session_id": "other"}, moment="session")
+    assert "workers hold" in stranger["hookSpecificOutput"]["additionalContext"]
+
+
+def test_the_command_prints_the_same_bytes(repository, monkeypatch):
+    take("api")
+    monkeypatch.setenv("DOS_HOOK_POSTURE", "block")
+    raw = json.dumps(event(repository, path="api/new.py")).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    answer = in_process("hook", "pretool", "--workspace", ".")
+    assert (answer.code, answer.err) == (0, "")
+    assert decision(json.loads(answer.out)) == "deny"
