@@ -6,13 +6,13 @@ import pytest
 
 from dos.agents import registry
 from dos.agents.adapter import Settings
-from dos.agents.registry import VersionVerdict
+from dos.agents.registry import SafeConversation, VersionVerdict
 
 LONG = "do the work " * 10_000
 PROGRAMS = ("claude_code", "codex", "gemini", "opencode")
 HEADLESS = {
-    "claude_code": ["claude", "-p", "acceptEdits", "stream-json", "--verbose"],
-    "codex": ["codex", "exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "-"],
+    "claude_code": ["claude", "stream-json", "stream-json", "--verbose", "stdio", "default"],
+    "codex": ["codex", "app-server"],
     "gemini": ["gemini", "stream-json", "--yolo"],
     "opencode": ["opencode", "run", "json", "--print-logs", "--auto"],
 }
@@ -20,8 +20,13 @@ HEADLESS = {
 
 @pytest.mark.parametrize("name", registry.NAMES)
 def test_a_long_prompt_goes_to_standard_input(name):
-    launch = registry.find(name).launch(LONG, Settings(command=("agent",)))
-    assert launch.stdin == LONG
+    adapter = registry.find(name)
+    settings = Settings(command=("agent",))
+    launch = adapter.launch(LONG, settings)
+    if isinstance(adapter, SafeConversation):
+        assert launch.stdin == "", "it is told line by line"
+    else:
+        assert launch.stdin == LONG
     assert not [word for word in launch.argv if len(word) > 1000]
 
 
@@ -32,13 +37,46 @@ def test_a_program_is_started_without_anybody_to_ask(name):
     assert argv[0] == registry.find(name).program
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name != "codex"])
 def test_settings_choose_the_program_the_model_and_further_arguments(name):
     settings = Settings(command=("nice", "agent"), model="some/model", arguments=("--more", "1"))
     argv = registry.find(name).launch("p", settings).argv
     assert argv[:2] == ["nice", "agent"]
     assert argv[argv.index("--model") + 1] == "some/model"
     assert argv[argv.index("--more") + 1] == "1"
+
+
+def test_codex_is_asked_for_a_model_when_the_conversation_begins():
+    settings = Settings(model="some/model", arguments=("-c", "model_verbosity=low"))
+    adapter = registry.find("codex", settings)
+    assert isinstance(adapter, SafeConversation)
+    assert adapter.launch("p", settings).argv == ["codex", "app-server", *settings.arguments]
+    assert any('"model":"some/model"' in line for line in adapter.open("p", settings).replies)
+
+
+@pytest.mark.parametrize("own", [("--profile", "fast"), ("-s", "read-only"), ("-cx=1", "--oss")])
+def test_codex_is_started_as_before_with_arguments_that_only_that_start_takes(own):
+    adapter = registry.find("codex", Settings(arguments=own))
+    assert not isinstance(adapter, SafeConversation)
+    launch = adapter.launch("p", Settings(arguments=own))
+    assert launch.argv[:3] == ["codex", "exec", "--json"]
+    assert launch.stdin == "p"
+
+
+def test_settings_of_the_users_for_claude_take_the_place_of_those_that_make_it_ask():
+    asks = registry.find("claude_code").launch("p", Settings()).argv
+    assert '"ask":["Bash","Edit","Write","NotebookEdit"]' in asks[asks.index("--settings") + 1]
+    own = Settings(arguments=("--settings", "{}"))
+    assert registry.find("claude_code").launch("p", own).argv.count("--settings") == 1
+
+
+@pytest.mark.parametrize("name", ["claude_code", "codex"])
+def test_a_conversation_is_gone_on_with_by_its_name(name):
+    adapter = registry.find(name)
+    settings = Settings(resume="earlier", session=SESSION)
+    words = adapter.launch("p", settings).argv + list(adapter.open("p", settings).replies)
+    assert any("earlier" in word for word in words)
+    assert SESSION not in words
 
 
 def test_opencode_is_told_where_to_work():

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dos.agents.adapter import LAUNCH_FAILED
-from dos.machine import execute
+from dos.machine import execute, streams
 from dos.machine.execute import EndedBy, Limits, Output
 
 
@@ -38,13 +38,13 @@ def test_lines_exit_code_and_log(tmp_path):
 
 
 def test_what_it_is_told_arrives(tmp_path):
-    assert run(
-        "import sys; print(len(sys.stdin.read()))", tmp_path, stdin_text="x" * 300_000
-    ).lines == ["300000"]
+    assert run("import sys; print(len(sys.stdin.read()))", tmp_path, stdin="x" * 300_000).lines == [
+        "300000"
+    ]
 
 
 def test_one_that_does_not_listen_is_not_waited_for(tmp_path):
-    assert run("print('no')", tmp_path, stdin_text="x" * 3_000_000).lines == ["no"]
+    assert run("print('no')", tmp_path, stdin="x" * 3_000_000).lines == ["no"]
 
 
 @pytest.mark.parametrize(
@@ -109,20 +109,20 @@ def test_a_program_that_is_not_there_is_a_failed_launch(tmp_path):
 
 
 def test_the_last_lines_are_the_ones_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(execute, "LINES_KEPT", 3)
+    monkeypatch.setattr(streams, "LINES_KEPT", 3)
     assert run("for n in range(10): print(n)", tmp_path).lines == ["7", "8", "9"]
 
 
 def test_a_line_without_end_and_a_log_without_end_are_cut(tmp_path, monkeypatch):
-    monkeypatch.setattr(execute, "LONGEST_LINE", 1000)
-    monkeypatch.setattr(execute, "LARGEST_LOG", 100_000)
+    monkeypatch.setattr(streams, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(streams, "LARGEST_LOG", 100_000)
     ran = run("import sys; sys.stdout.write('x' * 5_000_000)", tmp_path, log=tmp_path / "log")
     assert len(ran.lines[0]) == 1000
     assert (tmp_path / "log").stat().st_size < 200_000
 
 
 def test_a_log_keeps_its_newest_part_and_says_where_the_rest_is(tmp_path, monkeypatch):
-    monkeypatch.setattr(execute, "LARGEST_LOG", 200_000)
+    monkeypatch.setattr(streams, "LARGEST_LOG", 200_000)
     code = "for n in range(100_000): print(n, flush=n % 500 == 0)\nprint('the last line')"
     run(code, tmp_path, log=tmp_path / "1.1.log")
     older, newer = ((tmp_path / name).read_text() for name in ("1.1.older.log", "1.1.log"))
@@ -140,7 +140,7 @@ def test_a_log_keeps_its_newest_part_and_says_where_the_rest_is(tmp_path, monkey
 def test_every_line_is_heard_also_those_that_are_not_kept_and_one_that_nothing_ends(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(execute, "LINES_KEPT", 3)
+    monkeypatch.setattr(streams, "LINES_KEPT", 3)
     heard: list[str] = []
     ran = run("for n in range(4): print(n)\nprint('half', end='')", tmp_path, on_line=heard.append)
     assert heard == ["0", "1", "2", "3", "half"]
@@ -151,7 +151,7 @@ def test_every_line_is_heard_also_those_that_are_not_kept_and_one_that_nothing_e
     "error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning"
 )
 def test_no_pipe_and_no_log_is_left_open(tmp_path):
-    run("print('x')", tmp_path, stdin_text="x" * 3_000_000, log=tmp_path / "log")
+    run("print('x')", tmp_path, stdin="x" * 3_000_000, log=tmp_path / "log")
     with pytest.raises(ValueError, match="null byte"):
         execute.run(
             ["a\0b"],
@@ -165,7 +165,7 @@ def test_no_pipe_and_no_log_is_left_open(tmp_path):
 
 def test_a_disk_without_room_costs_the_log_and_not_the_program(tmp_path, capfd):
     ran = run("for n in range(50_000): print(n)", tmp_path, log=Path("/dev/full"))
-    assert (ran.exit_code, len(ran.lines)) == (0, execute.LINES_KEPT)
+    assert (ran.exit_code, len(ran.lines)) == (0, streams.LINES_KEPT)
     assert capfd.readouterr().err.count("No space left") == 1
 
 
@@ -208,8 +208,8 @@ def test_who_left_the_group_ends_with_the_program(tmp_path):
 )
 def test_however_it_is_printed_a_log_ends_with_what_came_last(pieces):
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
-        patched.setattr(execute, "LARGEST_LOG", 400)
-        log = execute._Log(Path(folder, "1.1.log"))
+        patched.setattr(streams, "LARGEST_LOG", 400)
+        log = streams.Log(Path(folder, "1.1.log"))
         for piece in pieces:
             log.write(piece)
         log.close()
@@ -224,3 +224,67 @@ def test_however_it_is_printed_a_log_ends_with_what_came_last(pieces):
         assert told.startswith(b"earlier output is in 1.1.older.log")
         assert newer and printed.endswith(older + newer)
         assert len(newer) <= 200 + len(max(pieces, key=len))
+
+
+ECHOES = "import sys\nfor line in sys.stdin: print('got', line, end='', flush=True)"
+
+
+def test_a_program_is_answered_while_it_runs(tmp_path):
+    talk = streams.ProgramInput("one\n", stays_open=True)
+
+    def on_line(line: str) -> None:
+        if line == "got one":
+            assert talk.send("two")
+        else:
+            talk.close()
+
+    ran = execute.run(
+        [sys.executable, "-c", ECHOES],
+        cwd=tmp_path,
+        environment={},
+        limits=Limits(wall_seconds=60),
+        stdin=talk,
+        output=Output(on_line=on_line),
+    )
+    assert (ran.lines, ran.exit_code) == (["got one", "got two"], 0)
+    assert not talk.send("three"), "its input has ended"
+
+
+def test_a_program_that_does_not_read_keeps_nobody_waiting(tmp_path, monkeypatch):
+    monkeypatch.setattr(streams, "MOST_UNREAD", 100_000)
+    talk = streams.ProgramInput(stays_open=True)
+    sent = []
+
+    def on_line(_line: str) -> None:
+        sent.append(talk.send("x" * 50_000))
+
+    ran = execute.run(
+        [sys.executable, "-c", "for n in range(9): print(n, flush=True)"],
+        cwd=tmp_path,
+        environment={},
+        limits=Limits(wall_seconds=60),
+        stdin=talk,
+        output=Output(on_line=on_line),
+    )
+    assert (len(ran.lines), ran.exit_code) == (9, 0)
+    assert sent[0] and not any(sent[3:]), "what is left unread is bounded"
+
+
+def test_a_program_that_stays_after_its_work_is_ended_and_was_not_late(tmp_path, monkeypatch):
+    monkeypatch.setattr(execute, "EXIT_SECONDS", 0.2)
+    ended = execute.run(
+        [sys.executable, "-c", "import time; time.sleep(60)"],
+        cwd=tmp_path,
+        environment={},
+        limits=Limits(wall_seconds=60, is_over=lambda: True),
+    )
+    assert (ended.ended_by, ended.timed_out) == (EndedBy.OVER, False)
+
+
+def test_silence_does_not_count_while_a_person_is_asked(tmp_path):
+    asked = iter([True] * 12)
+    limits = Limits(wall_seconds=60, silence_seconds=0.3, is_waiting=lambda: next(asked, False))
+    argv = [sys.executable, "-c", "import time; time.sleep(60)"]
+    ended = execute.run(argv, cwd=tmp_path, environment={}, limits=limits)
+    assert ended.ended_by is EndedBy.SILENT
+    assert next(asked, None) is None, "the silence began after the last question"

@@ -87,7 +87,7 @@ def end(
                 wall_seconds=120,
                 should_stop=lambda: tries is not None and model.refusals() >= tries,
             ),
-            stdin_text=launch.stdin,
+            stdin=launch.stdin,
             output=execute.Output(
                 on_line=lambda line: states.append(adapter.on_line(states[-1], line))
             ),

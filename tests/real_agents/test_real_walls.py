@@ -92,7 +92,7 @@ def test_it_commits_inside_and_changes_nothing_outside(folder, program: Program,
             cwd=tree,
             environment=environment | launch.environment | table["environment"],
             limits=execute.Limits(wall_seconds=120),
-            stdin_text=launch.stdin,
+            stdin=launch.stdin,
             output=execute.Output(on_line=on_line),
             walls=build(settings, probe(), folders),
         )

@@ -48,6 +48,12 @@ _WEAKER_THAN_REJECTED = (Ending.TRANSIENT, Ending.USAGE_WINDOW, Ending.UNKNOWN)
 def launch(prompt: str, settings: Settings) -> Launch:
     """`claude -p` with the limits of the settings; the prompt is its standard input."""
     argv = [*(settings.command or (program,)), *_ARGUMENTS, *_OUTPUT_FORMAT]
+    return Launch(argv=[*argv, *options(settings)], stdin=prompt)
+
+
+def options(settings: Settings) -> list[str]:
+    """The limits of the settings as options, then the arguments of the user."""
+    argv: list[str] = []
     if settings.model:
         argv += ["--model", settings.model]
     if settings.max_turns is not None:
@@ -55,9 +61,9 @@ def launch(prompt: str, settings: Settings) -> Launch:
     if settings.max_usd is not None:
         argv += ["--max-budget-usd", f"{settings.max_usd:.6f}"]
     names_session = any(word.startswith(_SESSION_OPTIONS) for word in settings.arguments)
-    if settings.session and not names_session:
+    if settings.session and not names_session and not settings.resume:
         argv += ["--session-id", settings.session]
-    return Launch(argv=[*argv, *settings.arguments], stdin=prompt)
+    return [*argv, *settings.arguments]
 
 
 class Result(Struct, frozen=True, kw_only=True):

@@ -84,7 +84,7 @@ def on_line(state: State, line: str) -> State:
 
 def _on_item(state: State, stage: str, item: dict[str, Any]) -> State:
     """An item shows that the turn goes on; a message is its claim."""
-    state = structs.replace(state, trouble=None, waiting=None, heard=_activity(stage, item))
+    state = structs.replace(state, trouble=None, waiting=None, heard=item_activity(stage, item))
     if item.get("type") == "agent_message":
         return structs.replace(state, claim=as_text(item.get("text")))
     return state
@@ -105,7 +105,7 @@ def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome
     return stream.conclude(state, exit_code, clocks, final=final, pending=pending)
 
 
-def _activity(stage: str, item: dict[str, Any]) -> tuple[Heard, ...]:
+def item_activity(stage: str, item: dict[str, Any]) -> tuple[Heard, ...]:
     """What an item does; each kind is shown once, when it starts or when it ends."""
     match stage, item.get("type"):
         case "item.completed", "agent_message" | "reasoning":
@@ -127,13 +127,22 @@ def _activity(stage: str, item: dict[str, Any]) -> tuple[Heard, ...]:
 
 
 def _usage(record: dict[str, Any]) -> Usage:
-    """Codex counts cached tokens as input too, so they are taken off."""
     used = as_mapping(record.get("usage"))
-    cached = stream.as_count(used.get("cached_input_tokens"))
-    written = stream.as_count(used.get("cache_write_input_tokens"))
+    return usage_of(
+        total_input=used.get("input_tokens"),
+        cached=used.get("cached_input_tokens"),
+        written=used.get("cache_write_input_tokens"),
+        output=used.get("output_tokens"),
+    )
+
+
+def usage_of(*, total_input: object, cached: object, written: object, output: object) -> Usage:
+    """The usage by counts of Codex: it counts cached tokens as input too, so they are taken off."""
+    from_cache = stream.as_count(cached)
+    to_cache = stream.as_count(written)
     return Usage(
-        input_tokens=max(0, stream.as_count(used.get("input_tokens")) - cached - written),
-        cached_tokens=cached,
-        cache_write_tokens=written,
-        output_tokens=stream.as_count(used.get("output_tokens")),
+        input_tokens=max(0, stream.as_count(total_input) - from_cache - to_cache),
+        cached_tokens=from_cache,
+        cache_write_tokens=to_cache,
+        output_tokens=stream.as_count(output),
     )

@@ -32,6 +32,7 @@ class Turn(Struct, frozen=True, kw_only=True):
 
     state: StreamState
     asks: tuple[Asks, ...] = ()
+    withdrawn: tuple[str, ...] = ()  # ids of requests that need no answer any more
     replies: tuple[str, ...] = ()  # lines for the program's input, without their ends
 
 

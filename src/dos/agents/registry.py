@@ -31,15 +31,23 @@ from dos.agents.adapter import (
     Waiting,
     ending_by_exit_code,
 )
+from dos.agents.conversation import Asks, Conversation, Turn
 from dos.errors import BadInput
+from dos.permission.ask import Allow, Deny
 from dos.unknown import Unknown, call_or_unknown
 
 LINES_KEPT = 20_000
 NAMES = ("claude_code", "codex", "gemini", "opencode", "command", "scripted")
 CONFIGURED = ("command", "scripted")  # the agents that run [workers] command
+# The built-in agents that ask before they act, each with its conversation.
+_CONVERSATIONS = {
+    "claude_code": "dos.agents.conversations.claude_code",
+    "codex": "dos.agents.conversations.codex",
+}
 _TEXTS = ("name", "vendor", "program")
 _METHODS = ("launch", "begin", "on_line", "outcome")
 _LINE_METHODS = ("launch", "parse", "outcome")
+_TALKING_METHODS = ("launch", "open", "converse", "answer", "steer", "is_over", "outcome")
 _NUMBER = re.compile(r"(?<![\d.])(\d{1,6}(?:\.\d{1,6}){1,3})(?![\d.]*\d)")
 
 
@@ -123,6 +131,29 @@ def _after_event(state: LineState, event: StreamEvent) -> LineState:
     return stream.add_usage(state, event.usage, part=event.part or None)
 
 
+class ConversationAdapter:
+    """A conversation in the form of `Adapter`, for those who only read what it printed."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self.name = conversation.name
+        self.vendor = conversation.vendor
+        self.program = conversation.program
+        self.tested = conversation.tested
+
+    def launch(self, prompt: str, settings: Settings) -> Launch:
+        return self.conversation.launch(prompt, settings)
+
+    def begin(self) -> StreamState:
+        return self.conversation.open("", Settings()).state
+
+    def on_line(self, state: StreamState, line: str) -> StreamState:
+        return self.conversation.converse(state, line).state
+
+    def outcome(self, state: StreamState, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
+        return self.conversation.outcome(state, exit_code, clocks)
+
+
 class SafeAdapter:
     """An adapter whose exceptions do not reach the worker.
 
@@ -172,6 +203,48 @@ class SafeAdapter:
         )
 
 
+class SafeConversation(SafeAdapter):
+    """A conversation whose exceptions do not reach the worker.
+
+    A request that it cannot read or answer stays unanswered, so what was asked is not done.
+    """
+
+    def __init__(self, conversation: Conversation) -> None:
+        super().__init__(ConversationAdapter(conversation))
+        self._conversation = conversation
+
+    def open(self, prompt: str, settings: Settings) -> Turn:
+        """The conversation's first lines. Raises BadInput when it gives none."""
+        turn = call_or_unknown(partial(self._conversation.open, prompt, settings))
+        if isinstance(turn, Turn):
+            return turn
+        raise BadInput(
+            f"agent {self.name!r} cannot be launched: {_why_unusable(turn, 'Turn')}",
+            hint="Repair or update the package that provides this agent.",
+        )
+
+    def converse(self, state: StreamState, line: str) -> Turn:
+        turn = call_or_unknown(partial(self._conversation.converse, state, line))
+        if isinstance(turn, Turn):
+            return turn
+        return Turn(state=structs.replace(state, heard=()))
+
+    def answer(self, state: StreamState, asked: Asks, answer: Allow | Deny) -> Turn:
+        turn = call_or_unknown(partial(self._conversation.answer, state, asked, answer))
+        if isinstance(turn, Turn):
+            return turn
+        return Turn(state=state)
+
+    def steer(self, state: StreamState, message: str) -> Turn | None:
+        turn = call_or_unknown(partial(self._conversation.steer, state, message))
+        if isinstance(turn, Turn):
+            return turn
+        return None
+
+    def is_over(self, state: StreamState) -> bool:
+        return call_or_unknown(partial(self._conversation.is_over, state)) is True
+
+
 def _why_unusable(answer: object, expected: str) -> str:
     if isinstance(answer, Unknown):
         return answer.why
@@ -189,11 +262,21 @@ def is_known(name: str) -> bool:
     return name in NAMES or name in plugins.installed_names(plugins.AGENTS)
 
 
-def find(name: str) -> Adapter:
-    """The adapter of this name, safe to use. Raises BadInput when it is missing or unusable."""
+def find(name: str, settings: Settings = Settings()) -> SafeAdapter:
+    """The adapter of this name, safe to use; a SafeConversation where the program can ask.
+
+    Arguments in the settings may be such that a program that can ask does not. Raises BadInput
+    when the adapter is missing or unusable.
+    """
+    if name in _CONVERSATIONS:
+        talking = import_module(_CONVERSATIONS[name])
+        if talking.talks(settings):
+            return SafeConversation(cast(Conversation, talking))
     if name in NAMES:
         return SafeAdapter(cast(Adapter, import_module(f"dos.agents.{name}")))
     for _, adapter in plugins.load(plugins.AGENTS, only=name, flaw=_flaw):
+        if _talks(adapter):
+            return SafeConversation(adapter)
         if not _is_fold(adapter):
             adapter = FoldedLineAdapter(adapter)
         return SafeAdapter(adapter)
@@ -204,6 +287,11 @@ def find(name: str) -> Adapter:
     )
 
 
+def _talks(loaded: object) -> bool:
+    """Whether an adapter is a conversation."""
+    return hasattr(loaded, "converse")
+
+
 def _is_fold(loaded: object) -> bool:
     """Whether an adapter has the current form, not the older one of lines."""
     return hasattr(loaded, "on_line")
@@ -212,7 +300,9 @@ def _is_fold(loaded: object) -> bool:
 def _flaw(loaded: object) -> str:
     """What an adapter lacks; empty when it can be used."""
     methods: tuple[str, ...] = _LINE_METHODS
-    if _is_fold(loaded):
+    if _talks(loaded):
+        methods = _TALKING_METHODS
+    elif _is_fold(loaded):
         methods = _METHODS
     wrong = [member for member in _TEXTS if not isinstance(getattr(loaded, member, None), str)]
     wrong += [member for member in methods if not callable(getattr(loaded, member, None))]

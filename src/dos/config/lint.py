@@ -35,7 +35,6 @@ NOT_YET_READ: frozenset[Key] = frozenset(
         "lifecycle.max_transitions_per_cycle",
         "lifecycle.per_plan_cooldown_hours",
         "intervention",
-        "enforcement.ask_person",
     )
 )
 # Those that only name or describe files of dos-kernel, which dos does not have, are a note.

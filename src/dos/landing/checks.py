@@ -87,12 +87,12 @@ class Checks:
             "DOS_RUN_ID": effect.run_id,
             "DOS_UNIT": effect.unit.name,
             TREE_VARIABLE: effect.worktree.path,
-            REGION_VARIABLE: json.dumps(self._globs_of(effect.lease)),
+            REGION_VARIABLE: json.dumps(self.region_globs(effect.lease)),
             "GIT_REFLOG_ACTION": f"{AGENT_ACTION}{effect.run_id}",
         }
         return inherited | self._identity | self._lane_variables(effect.lease) | marks
 
-    def _globs_of(self, lease: Lease) -> list[str]:
+    def region_globs(self, lease: Lease) -> list[str]:
         """Return the globs of a lane from the top of the work tree on."""
         folder = globs.escape_folder(self._workspace.prefix)
         return [f"{folder}{glob}" for glob in lease.region.globs]

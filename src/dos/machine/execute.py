@@ -9,11 +9,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
-from hashlib import sha256
 from pathlib import Path
 from types import FrameType
 from typing import IO, NoReturn
@@ -21,16 +19,13 @@ from typing import IO, NoReturn
 from msgspec import Struct
 
 from dos.machine.process import child_environment
+from dos.machine.streams import Log, OutputReader, ProgramInput
 from dos.sandbox.io.start import END_ALL, launch_command
 from dos.sandbox.walls import Walls
 
 GRACE_SECONDS = 5.0  # between SIGTERM and SIGKILL
+EXIT_SECONDS = 15.0  # between the end of its work and that of the program
 KEEPER_SECONDS = 10.0  # for the keeper to kill what is left
-LINGER_SECONDS = 1.0  # for what is still in the pipe when the program has ended
-LINES_KEPT = 20_000
-LONGEST_LINE = 1_000_000
-OLDER = ".older"  # in the name of the older half of a log
-LARGEST_LOG = 64_000_000  # both halves together
 SHORTEST_POLL_SECONDS = 0.05
 LONGEST_POLL_SECONDS = 0.5
 
@@ -42,6 +37,7 @@ class EndedBy(StrEnum):
     OVERTIME = "overtime"
     IDLE = "idle"
     STOPPED = "stopped"
+    OVER = "over"  # its work had ended, and it did not exit
 
 
 class ProcessResult(Struct, frozen=True, kw_only=True):
@@ -63,6 +59,11 @@ def never_stop() -> bool:
     return False
 
 
+def never() -> bool:
+    """The `is_waiting` and `is_over` of a program that nothing is known of."""
+    return False
+
+
 def no_snapshot() -> object:
     """The `snapshot` of a program without an idle limit."""
     return None
@@ -79,6 +80,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     silence_seconds: float = float("inf")  # without any output
     idle_seconds: float = float("inf")  # with output, but without a change of `snapshot`
     should_stop: Callable[[], bool] = never_stop
+    is_waiting: Callable[[], bool] = never  # for a person: neither silent nor idle meanwhile
+    is_over: Callable[[], bool] = never  # its work has ended, so it has to exit soon
     snapshot: Callable[[], object] = no_snapshot  # what the program is expected to change
     snapshot_seconds: float = float("inf")  # take one this often, also without an idle limit
 
@@ -147,12 +150,13 @@ def run(
     cwd: Path,
     environment: dict[str, str],
     limits: Limits,
-    stdin_text: str = "",
+    stdin: str | ProgramInput = "",
     output: Output = Output(),
     walls: Walls | None = None,
 ) -> ProcessResult:
     """Run a program until it ends or a limit ends it, and return how it ended.
 
+    Its input is a text, or a `ProgramInput`, to which lines can be sent while it runs.
     A program that does not exist ends with `LAUNCH_FAILED`. On Linux all that it started ends with
     it or with this process, whichever is first; elsewhere the processes of its group do. Where its
     walls refuse a start, or one of them cannot be put up, it ends with `LAUNCH_FAILED` too.
@@ -162,7 +166,7 @@ def run(
     with ExitStack() as opened:
         log = None
         if output.log:
-            log = _Log(output.log)
+            log = Log(output.log)
             opened.callback(log.close)
         process = start(
             argv,
@@ -174,10 +178,14 @@ def run(
             walls=walls,
         )
         opened.pop_all()  # from now on the reader closes the log
-    reader = _OutputReader(process, stdin_text, log, output.on_line)
+    assert process.stdin is not None
+    given = ProgramInput(stdin) if isinstance(stdin, str) else stdin
+    given.feed(process.stdin)
+    reader = OutputReader(process, log, output.on_line)
     try:
         ended_by = _wait(process, reader, limits)
     finally:
+        given.close()
         end(process)
         reader.finish()
     return ProcessResult(
@@ -190,10 +198,10 @@ def run(
 
 
 def _wait(
-    process: "subprocess.Popen[bytes]", reader: "_OutputReader", limits: Limits
+    process: "subprocess.Popen[bytes]", reader: OutputReader, limits: Limits
 ) -> EndedBy | None:
     """Wait until the program has ended (its pipe may stay open), or until a limit is reached."""
-    began = time.monotonic()
+    began = at_work = time.monotonic()
     change = _ChangeWatch(began, limits)
     pause = SHORTEST_POLL_SECONDS
     while True:
@@ -207,6 +215,14 @@ def _wait(
             return EndedBy.STOPPED
         if now - began > limits.wall_seconds:
             return EndedBy.OVERTIME
+        if not limits.is_over():
+            at_work = now
+        elif now - at_work > EXIT_SECONDS:
+            return EndedBy.OVER
+        if limits.is_waiting():
+            reader.last_output_at = now
+            change.restart(now)
+            continue
         if now - reader.last_output_at > limits.silence_seconds:
             return EndedBy.SILENT
         if change.is_overdue(now):
@@ -227,6 +243,10 @@ class _ChangeWatch:
         self._changed_at = now
         self._last: object = None
 
+    def restart(self, now: float) -> None:
+        """Begin the limit anew: until now nothing could change."""
+        self._changed_at = now
+
     def is_overdue(self, now: float) -> bool:
         """Whether the snapshot has not changed for the whole limit."""
         if now - self._checked_at < self._pause:
@@ -237,133 +257,6 @@ class _ChangeWatch:
             self._last = snapshot
             self._changed_at = now
         return now - self._changed_at > self._seconds
-
-
-class _Log:
-    """The newest part of the output: a full file is moved aside, and a new one is begun."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._aside = path.with_name(f"{path.stem}{OLDER}{path.suffix}")
-        self._file: IO[bytes] | None = path.open("wb", buffering=0)
-        self._size = 0
-        self._removed = 0  # bytes of files that were moved aside and overwritten
-        self._is_between_lines = True
-
-    def write(self, piece: bytes) -> None:
-        """Write a piece of output. On a full disk the log ends, and the program continues."""
-        if not self._file:
-            return
-        try:
-            if self._size + len(piece) > LARGEST_LOG // 2:
-                if not self._is_between_lines and b"\n" in piece:
-                    end, newline, piece = piece.partition(b"\n")
-                    self._put(end + newline)
-                if piece:  # else there is nothing newer yet
-                    self._roll()
-            self._put(piece)
-        except OSError as error:
-            sys.stderr.write(f"cannot write the log any more: {error}\n")
-            self.close()
-
-    def close(self) -> None:
-        if self._file:
-            self._file.close()
-        self._file = None
-
-    def _put(self, piece: bytes) -> None:
-        """Append to the file, and note whether a line is open."""
-        assert self._file
-        self._size += self._file.write(piece)
-        self._is_between_lines = piece.endswith(b"\n") or (not piece and self._is_between_lines)
-
-    def _roll(self) -> None:
-        """Move the full file aside and begin a new one with a line that says so."""
-        assert self._file
-        removed = ""
-        if self._removed:
-            removed = f"; {self._removed:,} bytes before that were removed"
-        self._file.close()
-        self._path.replace(self._aside)
-        self._file = self._path.open("wb", buffering=0)
-        self._file.write(f"earlier output is in {self._aside.name}{removed}\n".encode())
-        self._removed += self._size
-        self._size = 0
-
-
-class _OutputReader:
-    """Two threads: one writes the program's input, one reads its output in pieces.
-
-    Reading in pieces instead of lines bounds the memory that one endless line needs.
-    """
-
-    def __init__(
-        self,
-        process: "subprocess.Popen[bytes]",
-        stdin_text: str,
-        log: _Log | None,
-        on_line: Callable[[str], None],
-    ) -> None:
-        assert process.stdin is not None and process.stdout is not None
-        self.last_output_at = time.monotonic()
-        self.digest = sha256()
-        self._kept: deque[str] = deque(maxlen=LINES_KEPT)
-        self._open = b""  # the beginning of a line that has not ended
-        self._log = log
-        self._on_line = on_line
-        self._reader = threading.Thread(target=self._read, args=(process.stdout,), daemon=True)
-        self._reader.start()
-        arguments = (process.stdin, stdin_text.encode())
-        threading.Thread(target=_feed, args=arguments, daemon=True).start()
-
-    def finish(self) -> None:
-        """Read what is left. A child that keeps the pipe open is not waited for."""
-        self._reader.join(timeout=LINGER_SECONDS)
-        if self._reader.is_alive():
-            self._pass_on_open_line()
-
-    def lines(self) -> list[str]:
-        """The last lines, also one that has not ended."""
-        lines = list(self._kept)
-        if self._open:
-            lines.append(self._open.decode("utf-8", "replace"))
-        return lines
-
-    def _pass_on_open_line(self) -> None:
-        if self._open:
-            self._on_line(self._open.decode("utf-8", "replace"))
-
-    def _read(self, pipe: IO[bytes]) -> None:
-        """Read until every process has closed the pipe. Runs in a thread of its own."""
-        with ExitStack() as opened:
-            opened.enter_context(pipe)
-            if self._log:
-                opened.enter_context(closing(self._log))
-            while piece := os.read(pipe.fileno(), 65536):
-                self.last_output_at = time.monotonic()
-                self.digest.update(piece)
-                if self._log:
-                    self._log.write(piece)
-                self._split(piece)
-        self._pass_on_open_line()
-
-    def _split(self, piece: bytes) -> None:
-        """Pass on the lines that a piece of output ends."""
-        *ended, self._open = (self._open + piece).split(b"\n")
-        self._open = self._open[-LONGEST_LINE:]
-        for raw in ended:
-            line = raw.decode("utf-8", "replace")
-            self._kept.append(line)
-            self._on_line(line)
-
-
-def _feed(pipe: IO[bytes], text: bytes) -> None:
-    """Write the program's input. It may end without reading all of it."""
-    try:
-        with pipe:
-            pipe.write(text)
-    except BrokenPipeError:
-        pass  # it does not read its input; its exit code will tell more
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

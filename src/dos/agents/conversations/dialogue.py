@@ -81,6 +81,8 @@ class Dialogue:
     def _after(self, turn: Turn) -> Exchange:
         """Keep the new state, and sort out the requests that are new."""
         self.state = turn.state
+        for request in turn.withdrawn:
+            self._open.pop(request, None)
         replies = turn.replies
         asks: list[Asks] = []
         for asked in turn.asks:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.agents import logins, registry
 from dos.agents.adapter import Adapter, Settings
@@ -142,10 +142,16 @@ def _no_agent_error() -> BadInput:
 def configured_agent(config: Config, name: str) -> ConfiguredAgent:
     """The agent of this name. Raises BadInput when its adapter is not known."""
     agent = config.agents.get(name, Agent())
-    adapter = registry.find(agent.adapter or name)
-    command = agent.command
-    if adapter.name in registry.CONFIGURED and not command:
-        command = config.workers.command
+    settings = Settings(
+        command=agent.command,
+        arguments=agent.arguments,
+        model=agent.model,
+        max_turns=agent.max_turns,
+        max_usd=agent.max_usd,
+    )
+    adapter = registry.find(agent.adapter or name, settings)
+    if adapter.name in registry.CONFIGURED and not agent.command:
+        settings = structs.replace(settings, command=config.workers.command)
     return ConfiguredAgent(
         candidate=AgentCandidate(
             name=name,
@@ -156,11 +162,5 @@ def configured_agent(config: Config, name: str) -> ConfiguredAgent:
         ),
         adapter=adapter,
         agent=agent,
-        settings=Settings(
-            command=command,
-            arguments=agent.arguments,
-            model=agent.model,
-            max_turns=agent.max_turns,
-            max_usd=agent.max_usd,
-        ),
+        settings=settings,
     )

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dos.fleet.effects import RunAgent
 from dos.lease import Lease
-from dos.machine.execute import OLDER
+from dos.machine.streams import OLDER
 from dos.text import slug
 
 RUN_ID_LENGTH = 19

@@ -1,7 +1,4 @@
-"""Run an agent on a unit, watch its output and budget, and return how it ended.
-
-The monitor runs beside the agent in two threads: one folds its lines, one polls the journal.
-"""
+"""Run an agent on a unit, watch its output and budget, and return how it ended."""
 
 import shutil
 import uuid
@@ -9,27 +6,20 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from math import inf
 from pathlib import Path
+from typing import Any
 
 from msgspec import structs
 
 from dos.agents import registry
-from dos.agents.adapter import (
-    Adapter,
-    AgentOutcome,
-    Clocks,
-    Ending,
-    Launch,
-    Settings,
-    Usage,
-    Waiting,
-)
+from dos.agents.adapter import Adapter, AgentOutcome, Clocks, Ending, Launch, Settings, Usage
 from dos.agents.io.candidates import ConfiguredAgent
-from dos.agents.io.halt_listener import HaltListener
+from dos.agents.io.conversing import ConversationMonitor, Judge
 from dos.agents.io.home import PrivateHome
+from dos.agents.io.monitor import AgentMonitor
 from dos.agents.logins import Credentials
+from dos.agents.registry import SafeConversation
 from dos.config.schema import Config
 from dos.fleet.effects import AgentResult, RunAgent
-from dos.journal.events.limits import AgentWaiting, AgentWentOn
 from dos.journal.store import Store
 from dos.limits import budget
 from dos.machine import commands, execute
@@ -41,54 +31,6 @@ from dos.unknown import Unknown
 # Some programs need seconds to start, and more while others of them start.
 VERSION_SECONDS = 30.0
 PROGRESS_SECONDS = 60.0  # how often an agent's commits are looked at while it works
-
-
-class AgentMonitor(HaltListener):
-    """Watches one agent: folds its lines, checks its budget, and records when it has to wait."""
-
-    def __init__(
-        self,
-        adapter: Adapter,
-        effect: RunAgent,
-        judge: Callable[[Sequence[Usage]], str],
-        *,
-        open_store: Callable[[], Store],
-        is_lost: Callable[[], bool],
-        last_version: int = 0,
-    ) -> None:
-        """`judge` returns why the usage so far is too much; empty: it is not."""
-        super().__init__(
-            effect.run_id, open_store=open_store, is_lost=is_lost, last_version=last_version
-        )
-        self.overspent = ""
-        self.state = adapter.begin()
-        self._adapter = adapter
-        self._fence = effect.run_lease.fence
-        self._identity = {
-            "run_id": effect.run_id,
-            "lane": effect.run_lease.lane,
-            "unit": effect.unit.name,
-        }
-        self._judge = judge
-        self._reported_waiting: Waiting | None = None
-
-    def on_line(self, line: str) -> None:
-        """Fold one line. Called from the thread that reads the agent's output."""
-        before = self.state
-        self.state = self._adapter.on_line(before, line)
-        if self.state.counted is not before.counted or self.state.parts is not before.parts:
-            self.overspent = self._judge(self.state.usage)
-
-    def poll(self, store: Store) -> None:
-        """Read the run's events, and record when the agent starts or stops to wait."""
-        super().poll(store)
-        waiting = self.state.waiting
-        if waiting and self._reported_waiting is None:
-            fact = AgentWaiting(**self._identity, ending=waiting.ending, detail=waiting.text)
-            store.record(self._stream, fact, fence=self._fence)
-        elif self._reported_waiting and waiting is None:
-            store.record(self._stream, AgentWentOn(**self._identity), fence=self._fence)
-        self._reported_waiting = waiting
 
 
 class Launcher:
@@ -114,17 +56,20 @@ class Launcher:
         home: PrivateHome,
         log: Path,
         snapshot: Callable[[], object],
+        judge: Judge,
         walls: Walls | None = None,
     ) -> AgentResult:
         """Run the agent until it ends or has to be ended, and return how it ended.
 
         It is ended when a time limit passes, its allowance is used up, its run is halted, or the
         lease is lost. `snapshot` returns what git shows of its work; an agent that does not change
-        that for `[workers] idle_seconds` is ended too. `walls` say what it may touch.
+        that for `[workers] idle_seconds` is ended too. `judge` says whether it may use a tool, if
+        it asks. `walls` say what it may touch.
         """
         adapter, model = configured.adapter, configured.settings.model
         allowance = _start_allowance(configured, effect)
-        launch = adapter.launch(prompt, _start_settings(configured, effect, allowance))
+        settings = _start_settings(configured, effect, allowance)
+        launch = adapter.launch(prompt, settings)
 
         def overspent(usage: Sequence[Usage]) -> str:
             return budget.overspent(allowance, _with_model(usage, model), self._prices)
@@ -132,21 +77,14 @@ class Launcher:
         def should_stop() -> bool:
             return monitor.must_stop() or bool(monitor.overspent)
 
-        monitor = AgentMonitor(
-            adapter,
-            effect,
-            overspent,
-            open_store=self._open_store,
-            is_lost=self._is_lost,
-            last_version=self._last_version,
-        )
+        monitor = self._monitor(adapter, effect, overspent, judge)
         with monitor:
             result = execute.run(
                 launch.argv,
                 cwd=Path(effect.worktree.path),
                 environment=_variables(environment, launch, configured, home),
-                limits=self._limits(effect, should_stop, snapshot),
-                stdin_text=launch.stdin,
+                limits=self._limits(effect, monitor, should_stop, snapshot),
+                stdin=monitor.begin(prompt, settings) or launch.stdin,
                 output=Output(log=log, on_line=monitor.on_line),
                 walls=walls,
             )
@@ -157,6 +95,23 @@ class Launcher:
             version=self._version(configured, launch.argv[0]),
             refused=refusals.name_refusal("", result.lines, walls),
         )
+
+    def _monitor(
+        self,
+        adapter: Adapter,
+        effect: RunAgent,
+        overspent: Callable[[Sequence[Usage]], str],
+        judge: Judge,
+    ) -> AgentMonitor:
+        """What watches the agent, and talks with it where it can ask."""
+        journal: dict[str, Any] = {
+            "open_store": self._open_store,
+            "is_lost": self._is_lost,
+            "last_version": self._last_version,
+        }
+        if isinstance(adapter, SafeConversation):
+            return ConversationMonitor(adapter, effect, overspent, judge, **journal)
+        return AgentMonitor(adapter, effect, overspent, **journal)
 
     def _ended(
         self, configured: ConfiguredAgent, monitor: AgentMonitor, result: ProcessResult
@@ -191,7 +146,11 @@ class Launcher:
         return self._versions[program]
 
     def _limits(
-        self, effect: RunAgent, should_stop: Callable[[], bool], snapshot: Callable[[], object]
+        self,
+        effect: RunAgent,
+        monitor: AgentMonitor,
+        should_stop: Callable[[], bool],
+        snapshot: Callable[[], object],
     ) -> Limits:
         """The limits of dos.toml, with less time where the budget leaves less."""
         workers = self._workers
@@ -200,6 +159,8 @@ class Launcher:
             silence_seconds=workers.silence_seconds,
             idle_seconds=workers.idle_seconds or inf,
             should_stop=should_stop,
+            is_waiting=monitor.is_asking_person,
+            is_over=monitor.is_over,
             snapshot=snapshot,
             snapshot_seconds=PROGRESS_SECONDS,
         )

@@ -9,7 +9,6 @@ from typing import ClassVar
 from msgspec import structs
 
 from dos import regions
-from dos.agents import prompt
 from dos.agents.io import candidates, logs, orphans
 from dos.agents.io.halt_listener import HaltListener
 from dos.agents.io.run import Launcher
@@ -25,6 +24,7 @@ from dos.errors import BadInput, Fenced, Halted
 from dos.fleet import effects
 from dos.fleet.choose_agent import AgentRequest, choose
 from dos.fleet.effect import Performers, performs
+from dos.fleet.io.agent_start import AgentStarts
 from dos.fleet.io.drive import StoreRetry, check_settings
 from dos.fleet.io.take_leases import LeaseTaker
 from dos.fleet.state.fleet import FleetState
@@ -103,6 +103,9 @@ class WorkerEffects:
         self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)
         self._lease_key = token_hex(LEASE_KEY_BYTES)  # of every lane that this process takes
         self.checks = Checks(workspace, config, listen=listen, lease_key=self._lease_key)
+        self._starts = AgentStarts(
+            workspace, config, self.checks, is_lost=self._is_lost, open_store=open_store
+        )
         self.watch = fold.Watch(self.store, *self.STATES, snapshots=True)
         self.baseline = Baseline(workspace, config, self.git, self.checks)
         self._launcher = Launcher(config, is_lost=self._is_lost, open_store=open_store)
@@ -286,26 +289,17 @@ class WorkerEffects:
             result = self._launcher.run(
                 effect,
                 agent,
-                prompt=self._prompt(effect),
+                prompt=self._starts.prompt(effect),
                 environment=self.checks.agent_environment(effect, agent, home),
                 home=home,
                 log=logs.agent_log(self.workspace.state, effect),
                 snapshot=partial(self.trees.snapshot, effect.worktree),
+                judge=self._starts.judge(effect, agent),
                 walls=self.checks.agent_walls(effect, agent, home),
             )
             orphans.end_processes(str(self.workspace.root), effect.lease)
         logs.prune_run(self.workspace.state, effect.run_lease.lane, effect.run_id)
         return result
-
-    def _prompt(self, effect: effects.RunAgent) -> str:
-        globs = effect.lease.region.globs
-        if effect.documents:
-            lanes, held = self.config.known_lanes(), effect.history
-            return prompt.replan_prompt(effect.documents, lanes=lanes, held=held, globs=globs)
-        command = self.checks.acceptance(effect.unit)
-        return prompt.unit_prompt(
-            effect.unit, globs=globs, acceptance=command, history=effect.history
-        )
 
     def await_turn(self, effect: effects.AwaitTurn) -> int:
         """Wait for the turn to land, as long as the run is neither halted nor fenced."""
