@@ -21,6 +21,7 @@ from dos.doctor.subjects import (
     machine,
     plans,
     processes,
+    runtime_hooks,
     sandbox,
     store,
     worktrees,
@@ -59,6 +60,7 @@ SUBJECTS: dict[str, Examiner] = {
     "orphans": processes.examine_orphans,
     "worktrees": worktrees.examine,
     "receipts": machine.examine_receipt_key,
+    "hooks": runtime_hooks.examine,
 }
 
 
@@ -70,6 +72,7 @@ SUBJECT_NAMES = {
     "committed": "uncommitted plans and settings",
     "orphans": "processes without a lease",
     "receipts": "the key that signs receipts",
+    "hooks": "the hooks of agent programs",
 }
 
 

@@ -44,6 +44,7 @@ class Report(Struct, frozen=True, kw_only=True):
     findings: list[Finding]
     repairs: list[Repair] | None = None  # None: none were requested
     git_hooks: str = ""  # the state of the hooks that guard the lanes; empty: none are installed
+    runtime_hooks: dict[str, dict[str, Any]] = {}  # by program: its state and its wired events
 
     @property
     def gating(self) -> list[Finding]:
@@ -71,7 +72,7 @@ def document(report: Report, exits: Exits) -> dict[str, Any]:
             "is_kernel_repo": bool(facts.kernel_files),
             "kernel_runtime_files_present": facts.kernel_files,
         },
-        "runtime_hooks": {},
+        "runtime_hooks": report.runtime_hooks,
         "git_hooks": report.git_hooks,
         "env": _environment(facts),
         "exit_codes": exits,
@@ -294,7 +295,19 @@ def _fleet_rows(report: Report) -> list[tuple[str, str]]:
         ("overlap", _overlap_line(config)),
         ("sandbox", report.facts.sandbox),
         ("git hooks", report.git_hooks or no_hooks),
+        ("agent hooks", _agent_hooks_line(report)),
     ]
+
+
+def _agent_hooks_line(report: Report) -> str:
+    """The agent programs whose hooks call dos."""
+    wired = []
+    for name, row in report.runtime_hooks.items():
+        if row["state"] != "NOT_WIRED":
+            wired.append(f"{name} ({str(row['state']).lower()})")
+    if not wired:
+        return "none; `dos hooks install HOST` has a program ask before each edit"
+    return ", ".join(wired)
 
 
 def _overlap_line(config: Config) -> str:

@@ -331,6 +331,13 @@ _ALL = (
             PERSON,
             "check",
         ),
+        ("hooks install", "hooks.install", "Wire the hooks of an agent program to dos", PERSON),
+        (
+            "hooks uninstall",
+            "hooks.uninstall",
+            "Remove the hooks of dos from an agent program",
+            PERSON,
+        ),
         ("doctor", "workspace.doctor", "Check the workspace and show a fix for each problem"),
         ("lint", "workspace.lint", "Check dos.toml for errors"),
         ("config show", "config.show", "Show every setting with its value"),

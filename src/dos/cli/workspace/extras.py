@@ -1,10 +1,11 @@
-"""What `dos init` writes besides dos.toml: copies of skills, and a block of AGENTS.md."""
+"""What `dos init` writes besides dos.toml: skills, a block of AGENTS.md, hooks of programs."""
 
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
 
+from dos.agenthooks.wiring import chosen_hosts
 from dos.errors import BadInput
 from dos.machine import filesystem
 from dos.skills import agents_md
@@ -12,6 +13,7 @@ from dos.skills.copies import CopyState
 from dos.skills.io import installed, packaged
 from dos.skills.skill import choose
 from dos.text import LONGEST_PATH, plural, quote
+from dos.workspace import find
 
 
 class Extras(Struct, frozen=True, kw_only=True):
@@ -21,13 +23,14 @@ class Extras(Struct, frozen=True, kw_only=True):
     named: tuple[str, ...] = ()
     every: bool = False
     agents_md: bool = False
+    hooks: tuple[str, ...] = ()  # names of programs
     force: bool = False
     dry_run: bool = False
 
     @property
     def wanted(self) -> bool:
         """Whether anything was asked for."""
-        return self.skills or bool(self.named) or self.every or self.agents_md
+        return self.skills or bool(self.named) or self.every or self.agents_md or bool(self.hooks)
 
 
 class WrittenExtras(Struct, frozen=True, kw_only=True):
@@ -37,6 +40,12 @@ class WrittenExtras(Struct, frozen=True, kw_only=True):
     data: dict[str, Any] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
 
+    @property
+    def code(self) -> int:
+        """1 where a settings file was left to its owner."""
+        reports = self.data.get("hooks", {}).values()
+        return int(any(report["refused"] for report in reports))
+
 
 def write(extras: Extras, root: Path) -> WrittenExtras:
     """Write what was asked for; with `dry_run` only say what would be written.
@@ -44,6 +53,7 @@ def write(extras: Extras, root: Path) -> WrittenExtras:
     Raises BadInput before anything is written where a name is unknown or a link is in the way.
     """
     written = WrittenExtras()
+    chosen_hosts(extras.hooks)
     names = choose(packaged.names(), core=extras.skills, named=extras.named, every=extras.every)
     document = None
     if extras.agents_md:
@@ -52,7 +62,25 @@ def write(extras: Extras, root: Path) -> WrittenExtras:
         _write_skills(names, extras, root, written)
     if document is not None:
         _write_document(document, extras, root, written)
+    if extras.hooks:
+        _write_hooks(extras, root, written)
     return written
+
+
+def _write_hooks(extras: Extras, root: Path, written: WrittenExtras) -> None:
+    """Wire the programs, as `dos hooks install` does."""
+    from dos.agenthooks.io import wire  # only --hooks needs these
+    from dos.cli.hooks.report import describe
+
+    reports = [
+        wire.install(host, find(root), force=extras.force, dry_run=extras.dry_run)
+        for host in chosen_hosts(extras.hooks)
+    ]
+    for report in reports:
+        written.lines.extend(describe(report, "installed", dry_run=extras.dry_run))
+        if report.changed and not extras.dry_run:
+            written.paths.append(report.file)
+    written.data["hooks"] = {report.host: report.to_dict() for report in reports}
 
 
 def _write_skills(

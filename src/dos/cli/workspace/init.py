@@ -2,7 +2,7 @@
 
 It finds the folders that can be lanes, the agent programs on your PATH, the test command and the
 plan documents. It writes one file and prints the command that undoes it. With --skills, --skill,
---all or --agents-md it also writes these, and an existing dos.toml stays as it is.
+--all, --agents-md or --hooks it also writes these, and an existing dos.toml stays as it is.
 """
 
 import os
@@ -60,6 +60,12 @@ class Args(Struct, kw_only=True):
     all: Annotated[bool, Option(help="copy all skills")] = False
     agents_md: Annotated[bool, Option(help="write or update the block of AGENTS.md")] = False
 
+    hooks: Annotated[
+        list[str],
+        Option(help="wire this agent program, or all", metavar="HOST", repeatable=True),
+    ] = []
+    with_hooks: Annotated[bool, Option(help="short for --hooks claude-code")] = False
+
     @property
     def extras(self) -> Extras:
         """What is to be written besides dos.toml."""
@@ -68,6 +74,7 @@ class Args(Struct, kw_only=True):
             named=tuple(self.skill),
             every=self.all,
             agents_md=self.agents_md,
+            hooks=(*self.hooks, *(["claude-code"] if self.with_hooks else [])),
             force=self.force,
             dry_run=self.dry_run,
         )
@@ -149,7 +156,7 @@ def _init(args: Args, root: Path) -> Reply:
     lines.append(f"undo: {shlex.join(undo)}")
     lines += _commit(args, root, written)
     lines.append("next: dos doctor; dos up; dos status")
-    return Reply(text="\n".join(lines), data=data | {"written": True})
+    return Reply(code=added.code, text="\n".join(lines), data=data | {"written": True})
 
 
 def _write_extras(args: Args, root: Path) -> Reply:
@@ -167,7 +174,7 @@ def _write_extras(args: Args, root: Path) -> Reply:
     if not args.dry_run:
         lines += _commit(args, root, paths)
     data = {"path": str(root / "dos.toml"), "written": False, **written.data}
-    return Reply(text="\n".join(lines), data=data)
+    return Reply(code=written.code, text="\n".join(lines), data=data)
 
 
 def _infer(root: Path) -> _Inference:

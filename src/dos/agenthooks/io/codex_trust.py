@@ -1,0 +1,111 @@
+"""Tell Codex to trust the hooks that dos wrote: it skips all others without a word."""
+
+import subprocess
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import DecodeError, json
+
+from dos.agenthooks.wiring import is_ours
+from dos.unknown import Unknown
+from dos.version import VERSION
+
+SECONDS = 60
+
+
+def trust(program: str, tree: Path, environment: Mapping[str, str]) -> list[str] | Unknown:
+    """Trust every hook of ours in a work tree; return their keys, or why that failed.
+
+    None is listed where Codex does not trust the folder itself: only its user can do that.
+    """
+    requests: list[tuple[str, dict[str, Any]]] = [
+        ("initialize", {"clientInfo": {"name": "dos", "version": VERSION}}),
+        ("hooks/list", {"cwds": [str(tree)]}),
+    ]
+    answers = _converse(program, tree, environment, requests)
+    if isinstance(answers, Unknown):
+        return answers
+    hooks = [hook for each in answers[1].get("data", []) for hook in each.get("hooks", [])]
+    ours = [hook for hook in hooks if is_ours(hook.get("command"))]
+    untrusted = [hook for hook in ours if hook.get("trustStatus") != "trusted"]
+    if untrusted:
+        value = {hook["key"]: {"trusted_hash": hook["currentHash"]} for hook in untrusted}
+        edit = {"keyPath": "hooks.state", "value": value, "mergeStrategy": "upsert"}
+        written = _converse(
+            program, tree, environment, [requests[0], ("config/batchWrite", {"edits": [edit]})]
+        )
+        if isinstance(written, Unknown):
+            return written
+    return [hook["key"] for hook in ours]
+
+
+def is_trusted(home: Path, file: Path) -> bool:
+    """Whether the user's settings of Codex trust the hooks of a file, as far as they tell."""
+    try:
+        settings = tomllib.loads((home / "config.toml").read_text(encoding="utf-8"))
+        state = settings["hooks"]["state"]
+        return any(str(key).startswith(f"{file}:") for key in state)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _converse(
+    program: str,
+    tree: Path,
+    environment: Mapping[str, str],
+    requests: list[tuple[str, dict[str, Any]]],
+) -> list[dict[str, Any]] | Unknown:
+    """Send requests to `codex app-server`, each after the answer to the one before."""
+    try:
+        process = subprocess.Popen(
+            [program, "app-server"],
+            cwd=tree,
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError as error:
+        return Unknown(f"{program} does not start: {error.strerror}")
+    assert process.stdin is not None and process.stdout is not None
+    from threading import Timer
+
+    timer = Timer(SECONDS, process.kill)
+    timer.start()
+    answers: list[dict[str, Any]] = []
+    try:
+        for number, (method, parameters) in enumerate(requests):
+            request = {"id": number, "method": method, "params": parameters}
+            process.stdin.write(json.encode(request) + b"\n")
+            process.stdin.flush()
+            answer = _answer(process.stdout, number)
+            if isinstance(answer, Unknown):
+                return answer
+            answers.append(answer)
+            if number == 0:
+                process.stdin.write(b'{"method":"initialized"}\n')
+    except OSError as error:
+        return Unknown(f"codex app-server ended: {error.strerror}")
+    finally:
+        timer.cancel()
+        process.kill()
+        process.communicate()
+    return answers
+
+
+def _answer(lines: Any, number: int) -> dict[str, Any] | Unknown:
+    """Read up to the answer to one request; other messages are not for us."""
+    for line in lines:
+        try:
+            message = json.decode(line)
+        except DecodeError:
+            continue
+        if not isinstance(message, dict) or message.get("id") != number:
+            continue
+        if "error" in message:
+            return Unknown(f"codex app-server: {message['error'].get('message', 'an error')}")
+        result = message.get("result")
+        return result if isinstance(result, dict) else {}
+    return Unknown("codex app-server ended without an answer")

@@ -1,0 +1,237 @@
+"""Put the hooks of dos into the settings of an agent program, and take them out again.
+
+A file is replaced whole and keeps its mode. What was there before is kept in the state directory:
+while nobody else changes the file, uninstalling brings back the very same bytes.
+"""
+
+import os
+import re
+import shutil
+import sys
+from enum import StrEnum
+from functools import cached_property
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+from msgspec import DecodeError, Struct, ValidationError, json
+
+from dos.agenthooks import json_settings, toml_settings
+from dos.agenthooks.json_settings import NotPlain
+from dos.agenthooks.wiring import Form, Host
+from dos.errors import BadInput
+from dos.machine import filesystem
+from dos.workspace import Workspace
+
+USED_COMMAND = re.compile(rb"""(?<=")((?:/[^"' ]{1,4000}/)?dos)(?= hook |"\])""")
+PLUGIN_COMMAND = 'const COMMAND = ["dos"]'
+
+
+class State(StrEnum):
+    """What a program would do with the hooks of dos in this repository."""
+
+    WIRED = "WIRED"
+    DRIFTED = "DRIFTED"  # some are there, but not all of them as this version writes them
+    NOT_WIRED = "NOT_WIRED"
+    UNTRUSTED = "UNTRUSTED"  # they are there, and the program skips them
+
+
+class Before(Struct, frozen=True, kw_only=True):
+    """A settings file as it was before dos wrote into it, and the digest of what was written."""
+
+    written: str
+    content: bytes | None = None  # None: there was no file
+    made_folders: tuple[str, ...] = ()
+
+
+class Wiring:
+    """The settings of one program in one work tree."""
+
+    def __init__(self, host: Host, workspace: Workspace, *, dos: str = "") -> None:
+        """`dos` is how the hooks call dos; default: by its name where that is on the PATH."""
+        self.host = host
+        self.tree = workspace.tree
+        self.path = Path(workspace.tree, *host.path)
+        self._given_dos = dos
+        self._record = workspace.state / "agenthooks" / f"{host.name}.json"
+
+    @cached_property
+    def content(self) -> bytes | None:
+        """What the file holds now; None: there is none. Raises BadInput for what is no file."""
+        if not os.path.lexists(self.path):
+            return None
+        if not self.path.is_file():
+            raise BadInput(f"{self.path} is not a file", hint="Move it away first.")
+        return self.path.read_bytes()
+
+    @cached_property
+    def dos(self) -> str:
+        """How the hooks call dos: as those that are there do, if that leads to a program."""
+        if self._given_dos:
+            return self._given_dos
+        for used in USED_COMMAND.findall(self.content or b""):
+            word: str = used.decode(errors="replace")
+            if shutil.which(word):
+                return word
+        return dos_command()
+
+    @property
+    def text(self) -> str:
+        """The content as text. Raises NotPlain for other bytes."""
+        try:
+            return (self.content or b"").decode()
+        except UnicodeDecodeError as error:
+            raise NotPlain(f"{self.host.file} is not UTF-8 text") from error
+
+    def leads_out(self) -> str:
+        """Where the file really is, if a link leads out of the repository; else an empty text."""
+        real = os.path.realpath(self.path)
+        top = os.path.realpath(self.tree)
+        if real.startswith(f"{top}{os.sep}"):
+            return ""
+        return real
+
+    def wanted(self, *, force: bool = False) -> str:
+        """Return the file with the hooks. Raises NotPlain where dos cannot edit it."""
+        host = self.host
+        if host.form is Form.PLUGIN:
+            if self.content is not None and not self._is_our_plugin() and not force:
+                raise NotPlain(f"{host.file} is not the plugin of dos, and was not changed")
+            return plugin_text(self.dos)
+        if host.form is Form.TOML:
+            return toml_settings.install(self.text, host, self.dos, host.file)
+        settings = json_settings.parse(self.text, host.file)
+        changed = json_settings.install(settings, host, self.dos, force=force)
+        if changed == settings:
+            return self.text
+        return json_settings.format_like(changed, self.text)
+
+    def state(self) -> State:
+        """Return what the file says. Raises NotPlain for one that cannot be read."""
+        host = self.host
+        if self.content is None:
+            return State.NOT_WIRED
+        if host.form is Form.PLUGIN:
+            if self.text == plugin_text(self.dos):
+                return State.WIRED
+            return State.DRIFTED if self._is_our_plugin() else State.NOT_WIRED
+        if host.form is Form.TOML:
+            settings = toml_settings.parse(self.text, host.file)
+        else:
+            settings = json_settings.parse(self.text, host.file)
+        wired = json_settings.is_wired(settings, host, self.dos)
+        if wired is None:
+            return State.NOT_WIRED
+        return State.WIRED if wired else State.DRIFTED
+
+    def events(self) -> list[str]:
+        """Return the events of the program that call dos."""
+        if self.host.form is Form.PLUGIN:
+            return list(self.host.events) if self._is_our_plugin() else []
+        if self.host.form is Form.TOML:
+            return list(json_settings.our_entries(toml_settings.parse(self.text, self.host.file)))
+        return list(json_settings.our_entries(json_settings.parse(self.text, self.host.file)))
+
+    def install(self, text: str) -> None:
+        """Write the file, and keep what was there before."""
+        made = self._make_folders()
+        before = Before(
+            written=_digest(text.encode()), content=self.content, made_folders=tuple(made)
+        )
+        earlier = self._earlier()
+        if earlier is not None:
+            before = Before(
+                written=before.written,
+                content=earlier.content,
+                made_folders=earlier.made_folders,
+            )
+        elif json_or_toml_has_ours(self):
+            # Entries of dos-kernel: there is no earlier file without any.
+            before = Before(written="", content=None)
+        filesystem.write_whole(self.path, text.encode())
+        self._record.parent.mkdir(parents=True, exist_ok=True)
+        if before.written:
+            filesystem.write_whole(self._record, json.encode(before), mode=0o600)
+        self.__dict__.pop("content", None)
+
+    def uninstall(self) -> str | None:
+        """Return the file without the hooks; None: there is no file without them."""
+        earlier = self._earlier()
+        if earlier is not None:
+            if earlier.content is None:
+                return None
+            return earlier.content.decode()
+        if self.host.form is Form.PLUGIN:
+            return None if self._is_our_plugin() else self.text
+        if self.host.form is Form.TOML:
+            left = toml_settings.uninstall(self.text, self.host.file)
+            return left if left.strip() else None
+        settings = json_settings.parse(self.text, self.host.file)
+        kept = json_settings.uninstall(settings, self.host)
+        if kept == settings:
+            return self.text
+        return json_settings.format_like(kept, self.text) if kept else None
+
+    def write_back(self, text: str | None) -> None:
+        """Write what `uninstall` returned, and remove the folders that `install` made."""
+        earlier = self._earlier()
+        if text is None:
+            self.path.unlink(missing_ok=True)
+        else:
+            filesystem.write_whole(self.path, text.encode())
+        for folder in reversed(earlier.made_folders if earlier else ()):
+            try:
+                Path(folder).rmdir()
+            except OSError:
+                break  # something else is in it
+        self._record.unlink(missing_ok=True)
+        self.__dict__.pop("content", None)
+
+    def _earlier(self) -> Before | None:
+        """What was kept, if the file is still as dos wrote it."""
+        try:
+            before = json.decode(self._record.read_bytes(), type=Before)
+        except (OSError, DecodeError, ValidationError):
+            return None
+        if self.content is None or before.written != _digest(self.content):
+            return None
+        return before
+
+    def _is_our_plugin(self) -> bool:
+        return self.content is not None and b"`dos hooks install opencode`" in self.content[:200]
+
+    def _make_folders(self) -> list[str]:
+        """Make the folders of the file; return those that were missing, the outermost first."""
+        missing = []
+        folder = self.path.parent
+        while not folder.exists():
+            missing.append(str(folder))
+            folder = folder.parent
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        return missing[::-1]
+
+
+def json_or_toml_has_ours(wiring: Wiring) -> bool:
+    """Whether the file had entries of ours that this dos did not write."""
+    return wiring.content is not None and bool(wiring.events())
+
+
+def plugin_text(dos: str) -> str:
+    """Return the plugin of opencode with the command that it starts."""
+    text = files("dos.agenthooks").joinpath("opencode_plugin.js").read_text(encoding="utf-8")
+    return text.replace(PLUGIN_COMMAND, f"const COMMAND = {json.encode([dos]).decode()}", 1)
+
+
+def dos_command() -> str:
+    """Return how a hook calls this dos: by name where the PATH leads to it, else by its path."""
+    beside = Path(sys.executable).with_name("dos")
+    named = shutil.which("dos")
+    if named and (not beside.exists() or os.path.realpath(named) == os.path.realpath(beside)):
+        return "dos"
+    if beside.exists():
+        return str(beside)
+    return "dos"
+
+
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()

@@ -1,0 +1,67 @@
+"""Our hooks in the TOML settings of Codex: a block between two marks, and nothing else changes."""
+
+import json
+import tomllib
+from typing import Any
+
+from dos.agenthooks.json_settings import NotPlain, our_entries
+from dos.agenthooks.wiring import Host, entry
+
+BEGIN = "# >>> dos hooks (managed by `dos hooks install`) >>>"
+END = "# <<< dos hooks <<<"
+BEGINS_WITH = "# >>> dos hooks"  # dos-kernel wrote another end of the line
+
+
+def install(text: str, host: Host, dos: str, name: str) -> str:
+    """Return a file with our block, in place of an older one or at the end.
+
+    Raises NotPlain where the file would not be TOML, or has entries of ours outside of the block.
+    """
+    before, after = split(text, name)
+    outside = parse(before + after, name)
+    if our_entries(outside):
+        raise NotPlain(f"{name} calls `dos hook` outside of the block of dos, and was not changed")
+    made = before
+    if before and not before.endswith("\n"):
+        made += "\n"
+    made += block(host, dos) + after
+    parse(made, name)
+    return made
+
+
+def uninstall(text: str, name: str) -> str:
+    """Return a file without our block."""
+    before, after = split(text, name)
+    return before + after
+
+
+def block(host: Host, dos: str) -> str:
+    """Return the block: each event once, with its timeout in seconds."""
+    lines = [BEGIN]
+    for number, event in enumerate(host.events):
+        if number:
+            lines.append("")
+        lines += [f"[[hooks.{event}]]", f"[[hooks.{event}.hooks]]"]
+        for key, value in entry(host, event, dos).items():
+            lines.append(f"{key} = {json.dumps(value)}")
+    return "\n".join([*lines, END]) + "\n"
+
+
+def split(text: str, name: str) -> tuple[str, str]:
+    """Return what stands before and after our block. Raises NotPlain for half a block."""
+    lines = text.splitlines(keepends=True)
+    begins = [at for at, line in enumerate(lines) if line.strip().startswith(BEGINS_WITH)]
+    ends = [at for at, line in enumerate(lines) if line.strip() == END]
+    if not begins and not ends:
+        return text, ""
+    if len(begins) != 1 or len(ends) != 1 or ends[0] < begins[0]:
+        raise NotPlain(f"{name} does not have both marks of the block of dos once")
+    return "".join(lines[: begins[0]]), "".join(lines[ends[0] + 1 :])
+
+
+def parse(text: str, name: str) -> dict[str, Any]:
+    """Return the settings of a file. Raises NotPlain for what is no TOML."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise NotPlain(f"{name} with the hooks of dos is no TOML ({error})") from error

@@ -1,0 +1,195 @@
+"""Where each agent program reads its hooks, and what `dos hooks install` writes there."""
+
+import shlex
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from dos.agenthooks.events import Moment
+from dos.errors import BadInput
+from dos.text import quote
+
+# Of Claude Code and those that took over its names: other tools write nothing.
+WRITING_TOOLS = "Write|Edit|MultiEdit|NotebookEdit|Bash|mcp__.*"
+SECONDS = 10
+EVERY = "all"
+RELEASED_WORKSPACE = ("--workspace", ".")  # stood in the entries of dos-kernel
+
+
+class Form(StrEnum):
+    """How a program writes down its hooks."""
+
+    GROUPS = "groups"  # JSON: event -> [{matcher, hooks: [{type, command}]}]
+    FLAT = "flat"  # JSON: event -> [{command}], with a version
+    TOML = "toml"  # the groups, as arrays of tables
+    PLUGIN = "plugin"  # a script of ours
+
+
+class Host(Struct, frozen=True, kw_only=True):
+    """One agent program: its settings file in a repository, and its names of the moments."""
+
+    name: str  # the dialect
+    path: tuple[str, ...]  # of the settings file, below the repository
+    form: Form
+    events: dict[str, Moment]
+    timeout: int | None = SECONDS  # in the unit of the program; None: it has no such key
+    matchers: dict[str, str] = {}
+    is_tried: bool = True  # with the real program
+
+    @property
+    def file(self) -> str:
+        """The path of the settings file below the repository."""
+        return "/".join(self.path)
+
+
+HOSTS = {
+    host.name: host
+    for host in (
+        Host(
+            name="claude-code",
+            path=(".claude", "settings.json"),
+            form=Form.GROUPS,
+            events={
+                "PreToolUse": Moment.PRETOOL,
+                "PostToolUse": Moment.POSTTOOL,
+                "Stop": Moment.STOP,
+                "SessionStart": Moment.SESSION,
+            },
+            matchers={"PreToolUse": WRITING_TOOLS},
+        ),
+        Host(
+            name="codex",
+            path=(".codex", "config.toml"),
+            form=Form.TOML,
+            events={
+                "PreToolUse": Moment.PRETOOL,
+                "PostToolUse": Moment.POSTTOOL,
+                "Stop": Moment.STOP,
+                "SessionStart": Moment.SESSION,
+            },
+        ),
+        Host(
+            name="gemini",
+            path=(".gemini", "settings.json"),
+            form=Form.GROUPS,
+            events={
+                "BeforeTool": Moment.PRETOOL,
+                "AfterTool": Moment.POSTTOOL,
+                "AfterAgent": Moment.STOP,
+                "SessionStart": Moment.SESSION,
+            },
+            timeout=SECONDS * 1000,
+        ),
+        Host(
+            name="opencode",
+            path=(".opencode", "plugins", "dos.js"),
+            form=Form.PLUGIN,
+            events={
+                "tool.execute.before": Moment.PRETOOL,
+                "tool.execute.after": Moment.POSTTOOL,
+                "session.idle": Moment.STOP,
+                "session.created": Moment.SESSION,
+            },
+            timeout=None,
+        ),
+        Host(
+            name="cursor",
+            path=(".cursor", "hooks.json"),
+            form=Form.FLAT,
+            events={
+                "beforeShellExecution": Moment.PRETOOL,
+                "beforeMCPExecution": Moment.PRETOOL,
+                "preToolUse": Moment.PRETOOL,
+                "postToolUse": Moment.POSTTOOL,
+                "afterFileEdit": Moment.POSTTOOL,
+                "stop": Moment.STOP,
+            },
+            is_tried=False,
+        ),
+    )
+}
+
+
+def find_host(name: str) -> Host:
+    """Return the host of a name. Raises BadInput for one that dos cannot wire."""
+    if name not in HOSTS:
+        raise BadInput(
+            f"dos has no hooks to install for {quote(name)}",
+            hint=f"The programs are {', '.join(HOSTS)}; `all` means every one.",
+        )
+    return HOSTS[name]
+
+
+def chosen_hosts(names: Iterable[str]) -> list[Host]:
+    """Return the hosts of these names, each once; `all` means every one. Raises BadInput."""
+    chosen: dict[str, Host] = {}
+    for name in names:
+        if name == EVERY:
+            chosen |= HOSTS
+        else:
+            chosen[name] = find_host(name)
+    return list(chosen.values())
+
+
+def command(host: Host, moment: Moment, dos: str) -> str:
+    """Return the command line of a hook. `dos` is how this dos is called."""
+    words = [dos, "hook", moment]
+    if host.name != "claude-code":
+        words += ["--dialect", host.name]
+    return shlex.join(words)
+
+
+def entry(host: Host, event: str, dos: str) -> dict[str, Any]:
+    """Return one hook of a host, as its settings have it."""
+    made: dict[str, Any] = {}
+    if host.form is not Form.FLAT:
+        made["type"] = "command"
+    made["command"] = command(host, host.events[event], dos)
+    if host.timeout is not None:
+        made["timeout"] = host.timeout
+    return made
+
+
+def group(host: Host, event: str, dos: str) -> dict[str, Any]:
+    """Return what stands in the list of an event: the entry, in a group where the host has them."""
+    if host.form is Form.FLAT:
+        return entry(host, event, dos)
+    made: dict[str, Any] = {}
+    if event in host.matchers:
+        made["matcher"] = host.matchers[event]
+    made["hooks"] = [entry(host, event, dos)]
+    return made
+
+
+def is_ours(text: object) -> bool:
+    """Whether a command line calls `dos hook`, by whatever path to dos."""
+    return bool(_hook_words(text))
+
+
+def is_tuned(text: object) -> bool:
+    """Whether a command line of ours has options that neither dos nor dos-kernel writes.
+
+    A person chose them, so they are kept.
+    """
+    words = _hook_words(text)[1:]
+    while words:
+        if tuple(words[:2]) == RELEASED_WORKSPACE or words[0] == "--dialect":
+            del words[:2]
+        else:
+            return True
+    return False
+
+
+def _hook_words(text: object) -> list[str]:
+    """The words after `dos hook`; none for another command line."""
+    if not isinstance(text, str):
+        return []
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return []
+    if len(words) < 3 or words[1] != "hook" or words[0].rpartition("/")[2] != "dos":
+        return []
+    return words[2:]
