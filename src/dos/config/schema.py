@@ -24,6 +24,7 @@ from dos.limits.policy import Budgets, Quota, TokenPrice
 from dos.loop import improve
 from dos.loop.gate import Loop
 from dos.loop.verdicts import breaker, efficiency, liveness, noop_budget, productivity
+from dos.outward.settings import Notify
 from dos.permission.policy import Enforcement
 from dos.reasons.policy import MORPHOLOGY, MorphologyRule, Reason, built_in_tokens
 from dos.regions import Region
@@ -74,6 +75,7 @@ __all__ = [
     "Marker",
     "MorphologyRule",
     "NoopStreak",
+    "Notify",
     "Overlap",
     "Paths",
     "Plans",
@@ -239,6 +241,7 @@ class Config(Table, frozen=True, kw_only=True):
     evidence: Evidence = Evidence()
     judges: Judges = Judges()
     enforcement: Enforcement = Enforcement()
+    notify: Notify = Notify()
 
     def __post_init__(self) -> None:
         if self.reasons:

@@ -111,6 +111,18 @@ _ALL = (
             PERSON,
         ),
         ("decisions add", "decisions.add", "Add a decision for a person"),
+        (
+            "notify decisions",
+            "outward.notify_decisions",
+            "Tell people about open decisions, once each",
+            PERSON,
+        ),
+        (
+            "notify top",
+            "outward.notify_top",
+            "Tell people which lanes are at work, in one message",
+            PERSON,
+        ),
         ("decide-for", "decisions.answer", "Short for `decisions answer`", PERSON),
         ("limits", "limits.show", "Show provider limits, when they end, and who waits"),
         (

@@ -56,6 +56,14 @@ def run(args: Args, context: Context) -> Reply:
     return Reply(text=text, data=top.to_json(view))
 
 
+def released_frame(context: Context) -> dict[str, Any]:
+    """Return the frame that `dos top --json` printed in dos-kernel."""
+    from dos.report.io.snapshot import FleetWatch
+
+    snapshot, waits = FleetWatch(context.journal_world).look()
+    return _released_keys(build_view(snapshot, waits), snapshot, context)
+
+
 def _is_interactive(args: Args, context: Context) -> bool:
     """Whether a person sits at a terminal that can be drawn on and read from."""
     if args.once or context.as_json or context.plain:
