@@ -46,7 +46,6 @@ def values(workspace: Path) -> dict[str, str]:
         "UNIT": "SAMPLE/API1",
         "DOC": "docs/sample-plan.md",
         "START": git("rev-parse", "HEAD", cwd=workspace).strip(),
-        "HEAD": "HEAD",
         "COUNT": "2",
         "TARGET": "2",
         "OUTCOME": "drained",

@@ -56,12 +56,13 @@ class ScriptedModel:
 
     `requests` has what was asked and which step answered: one entry a request, with the body, the
     names of the tools, and `told`, what the model was told since it last spoke. With a `log` each
-    entry is appended there as a line of JSON.
+    entry is appended there as a line of JSON. Instead of a script as data, a Script is taken as it
+    is: one that answers by what the tools said.
     """
 
     def __init__(self, script: Any, *, log: Path | None = None, port: int = 0) -> None:
         self.requests: list[dict[str, Any]] = []
-        self._script = Script(script)
+        self._script = script if isinstance(script, Script) else Script(script)
         self._log = log
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", port), _Handler)

@@ -8,6 +8,7 @@ from dos.skills.io import packaged
 
 # Capital words that are no part of a flag or a variable, nor the kind of a decision.
 PLACEHOLDER = re.compile(r"(?<![\w$-])(?<!--kind )\"?[A-Z][A-Z_]+\"?(?![\w-])")
+LITERAL = {"HEAD"}
 
 
 def commands(skill: str, program: str = "dos") -> list[str]:
@@ -24,9 +25,9 @@ def filled(line: str, values: Mapping[str, str]) -> str:
 
     def value(match: re.Match[str]) -> str:
         word = match[0].strip('"')
-        if match[0] == word:
+        if match[0] == word and word not in LITERAL:
             return values[word]
-        return f'"{values.get(word, word)}"'
+        return match[0].replace(word, values.get(word, word))
 
     return PLACEHOLDER.sub(value, line)
 
