@@ -108,6 +108,7 @@ CLEARED = [
     (troubles.with_orphan_worktree, "WORKTREE_ORPHANED"),
     (troubles.with_filled_orphan_worktree, "WORKTREE_ORPHANED"),
     (troubles.with_moved_worktree, "WORKTREE_ORPHANED"),
+    (troubles.with_hooks_of_which_one_is_missing, "HOOKS_DRIFTED"),
     (troubles.with_undeclared_worktree, "WORKTREE_WITHOUT_LANE"),
     (troubles.with_dirty_undeclared_worktree, "WORKTREE_WITHOUT_LANE"),
     (troubles.with_retired_lane, "RETIRED_LANE"),
@@ -176,6 +177,7 @@ LEFT_TO_A_PERSON = [
     (troubles.with_blind_test, "BASELINE_BLIND"),
     (troubles.with_acceptance_that_cannot_run, "ACCEPTANCE_CANNOT_RUN"),
     (configured("sandbox.level", '"auto"\nreads = "all"'), "SANDBOX_GAP"),
+    (troubles.with_untrusted_hooks, "HOOKS_UNTRUSTED"),
     (troubles.with_acceptance_that_passes_already, "ACCEPTANCE_ALREADY_PASSES"),
 ]
 

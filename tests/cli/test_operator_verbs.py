@@ -33,6 +33,8 @@ WORDS = {
     "lease-lane release": ["--lane", "docs", "--owner", "A"],
     "lease-lane adopt": ["--lane", "docs", "--owner", "A"],
     "hooks git": ["install"],
+    "hooks install": ["claude-code"],
+    "hooks uninstall": ["claude-code"],
     "limits lift": ["claude"],
 }
 GUARDED = [name for name, verb in VERBS.items() if verb.allowed != ANYONE]

@@ -19,12 +19,14 @@ from dos.verbs.table import VERBS, Verb
 # A verb that is asked with no words at all and does not come back by itself, or only after minutes.
 ENDLESS = {"demo", "quickstart", "up"}
 STREAMS = {"journal tail", "journal export"}  # one document a line
+# They speak the protocol of those who call them, and say nothing where nobody asks.
+SPEAK_OTHERWISE = {"mcp", *(name for name in VERBS if name.startswith("hook "))}
 WITHOUT_WORDS = [
     name
     for name, verb in VERBS.items()
     if name not in ENDLESS
     and not any(field.required for field in lookup.arguments(verb))
-    and not verb.module.endswith(".hooks.tool")  # which has nothing to say, in any form
+    and name not in SPEAK_OTHERWISE
 ]
 
 

@@ -1,5 +1,6 @@
 """A workspace that nothing is wrong with, and the ways in which it can go wrong."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -11,6 +12,8 @@ import pytest
 from commanding import git
 
 from dos import workspace
+from dos.agenthooks.io import wire
+from dos.agenthooks.wiring import HOSTS
 from dos.doctor.subjects import machine, sandbox, store
 from dos.lease import Request
 from dos.machine import filesystem, process
@@ -19,7 +22,7 @@ from dos.regions import region
 from dos.sandbox.io import sockets
 from dos.sandbox.support import Support
 from dos.workspace import find
-from dos.world import open_journal
+from dos.world import World, open_journal
 
 REAL_PATH = os.environ["PATH"]
 PLAN = "## FIRST1: say what should be true\n\n- lane: api\n"
@@ -280,6 +283,19 @@ def with_lost_commit(root, monkeypatch, tmp_path):
 def detached_without_branch(root, monkeypatch, tmp_path):
     git("checkout", "--quiet", "--detach", cwd=root)
     git("branch", "--quiet", "-D", "main", cwd=root)
+
+
+def with_hooks_of_which_one_is_missing(root, monkeypatch, tmp_path):
+    settings = root / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    stop = {"hooks": [{"type": "command", "command": "dos hook stop", "timeout": 10}]}
+    settings.write_text(json.dumps({"hooks": {"Stop": [stop]}}))
+
+
+def with_untrusted_hooks(root, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with World(root) as world:
+        wire.install(HOSTS["gemini"], world.workspace, force=False, dry_run=False)
 
 
 def with_lapsed_lease(root, monkeypatch, tmp_path):

@@ -127,7 +127,7 @@ LEAD_TOOLS = (
     Tool(
         name="wait",
         about=(
-            "Wait until work landed, a question was raised or nobody works: use it instead of"
+            "Wait until work landed, a question came up or nobody works: use it instead of"
             " polling. Pass the position of one answer as `after` of the next."
         ),
         verb="wait",

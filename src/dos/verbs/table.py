@@ -66,7 +66,7 @@ _ALL = (
         ("down", "fleet.down", "Stop the fleet after the work in progress", PERSON),
         ("status", "fleet.status", "Show what runs, what landed, what stopped and why"),
         ("top", "fleet.top", "Watch the lanes: work, waits, landings and cost"),
-        ("wait", "fleet.wait", "Wait until work landed, a question was raised or nobody works"),
+        ("wait", "fleet.wait", "Wait until work landed, a question came up or nobody works"),
         ("logs", "fleet.logs", "Show the log of the agent on a lane"),
         ("report", "fleet.report", "Report what landed, with proof, and what did not"),
         ("pause", "fleet.pause", "Start nothing new on a lane or on the whole fleet", PERSON),

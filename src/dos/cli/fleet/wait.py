@@ -1,4 +1,4 @@
-"""Wait until work landed, a question was raised or nobody works.
+"""Wait until work landed, a question came up or nobody works.
 
 It answers as soon as one of them happened after a position of the journal, and after 50 seconds at
 the latest. Pass the `position` of one answer as --after of the next: nothing is missed and nothing
