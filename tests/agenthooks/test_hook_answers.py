@@ -305,6 +305,23 @@ def test_the_session_hook_binds_a_conversation_to_the_lease_of_its_run(repositor
     assert "workers hold" in stranger["hookSpecificOutput"]["additionalContext"]
 
 
+def test_a_lease_that_is_taken_for_a_conversation_binds_it(repository):
+    words = ("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--session", "mine")
+    assert in_process(*words).code == 0
+    assert decision(ask(event(repository, path="api/x", session="mine"))) is None
+    assert decision(ask(event(repository, path="web/x", session="mine"))) == "deny"
+    assert decision(ask(event(repository, path="web/x", session="other"))) is None
+    assert in_process("lease-lane", "release", "--lane", "api", "--owner", "A").code == 0
+    assert decision(ask(event(repository, path="web/x", session="mine"))) is None
+
+
+def test_a_refused_lease_binds_nothing(repository):
+    take("api", owner="B")
+    words = ("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--session", "mine")
+    assert in_process(*words).code == 1
+    assert decision(ask(event(repository, path="web/x", session="mine"))) is None
+
+
 def test_the_command_prints_the_same_bytes(repository, monkeypatch):
     take("api")
     monkeypatch.setenv("DOS_HOOK_POSTURE", "block")

@@ -3,10 +3,9 @@
 from dos import workspace
 from dos.agenthooks.events import Action, HookVerdict, Moment
 from dos.agenthooks.io.hook_call import HookCall
-from dos.journal.events.doors import SessionBound
 from dos.permission.ask import Asker, AskerKind
 from dos.permission.io.asker import find_asker
-from dos.permission.io.record import bound_stream
+from dos.permission.io.record import bind_session
 from dos.text import join_some
 
 
@@ -26,8 +25,7 @@ def answer(call: HookCall) -> HookVerdict:
         environment=call.caller.environment,
     )
     if asker.kind is AskerKind.HOLDER and asker.fence is not None and call.session:
-        fact = SessionBound(session=call.session, lane=asker.lane, fence=asker.fence)
-        call.store.record(bound_stream(call.session), fact, key=f"fence/{asker.fence}")
+        bind_session(call.store, call.session, asker.lane, asker.fence)
     told = _told(asker)
     if not told:
         return HookVerdict()

@@ -3,7 +3,8 @@
 With --lane the named lane is granted or refused; with --any, or without --lane, dos picks a free
 one. Only the holder can renew the lease (`dos lease-lane heartbeat`) or release it. With --pid,
 `dos lease-lane reap` can revoke the lease as soon as that process has exited; without --pid, only
-after the lease has expired.
+after the lease has expired. With --session the conversation of that name in an agent program holds
+the lease, too: its hooks then refuse what lies outside of the lane.
 """
 
 import time
@@ -22,6 +23,7 @@ from dos.lanes.leases import LiveLease
 from dos.lanes.roster import GLOBAL, Roster
 from dos.lease import Lease, Refusal, Request
 from dos.machine import process
+from dos.permission.io.record import bind_session
 from dos.regions import region
 from dos.text import comparison_key, validated_name
 from dos.verbs.args import Option
@@ -60,6 +62,9 @@ class Args(Struct, kw_only=True):
     ] = ""
     loop_ts: Annotated[
         str, Option(help="stamp that identifies the loop (default: now)", metavar="STAMP")
+    ] = ""
+    session: Annotated[
+        str, Option(help="conversation whose hooks hold the lease", metavar="ID")
     ] = ""
     pid: Annotated[
         int | None, Option(help="worker process; its exit lets others reap", metavar="PID")
@@ -101,6 +106,8 @@ def run(args: Args, context: Context) -> Reply:
     outcome = _take_with_retries(args, context, ask, request)
     if outcome.lease is None:
         return _refusal(args, context, ask, request, outcome.decision)
+    if args.session:
+        bind_session(context.journal, args.session, outcome.lease.lane, outcome.lease.fence)
     return Reply(
         data=_data(args, request, outcome.decision, outcome.lease),
         plain=arbitrate.sentence(outcome.decision),

@@ -1,7 +1,7 @@
 """Record what an asker was told: denials, warnings, and questions to a person. Not a plain yes."""
 
 from dos.journal import streams
-from dos.journal.events.doors import HookAnswered
+from dos.journal.events.doors import HookAnswered, SessionBound
 from dos.journal.store import Store
 from dos.permission.ask import Allow, Answer, Ask, AskPerson, Deny
 
@@ -45,6 +45,15 @@ def is_repeated(store: Store, ask: Ask, answer: Answer) -> bool:
         return False
     with store.backend.read(once=True) as view:
         return view.keyed(session_stream(ask.asker.session), key) is not None
+
+
+def bind_session(store: Store, session: str, lane: str, fence: int) -> None:
+    """Make a conversation the holder of a lease, for the hooks that its program calls.
+
+    Binding it to the same lease again changes nothing. Raises StoreFailed.
+    """
+    fact = SessionBound(session=session, lane=lane, fence=fence)
+    store.record(bound_stream(session), fact, key=f"fence/{fence}")
 
 
 def session_stream(session: str) -> str:
