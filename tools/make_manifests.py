@@ -69,8 +69,7 @@ def command(verb: str, *words: str) -> list[str]:
 
 def server() -> dict[str, Any]:
     """Return how a program starts the MCP server."""
-    program, *words = ["dos", "mcp"]
-    return {"command": program, "args": words}
+    return {"command": NAME, "args": VERBS["mcp"].name.split()}
 
 
 def hooks(host: str) -> dict[str, Any]:

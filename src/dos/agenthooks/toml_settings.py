@@ -4,12 +4,25 @@ import json
 import tomllib
 from typing import Any
 
+from msgspec import Struct
+
 from dos.agenthooks.json_settings import NotPlain, our_entries
 from dos.agenthooks.wiring import Host, entry
 
-BEGIN = "# >>> dos hooks (managed by `dos hooks install`) >>>"
-END = "# <<< dos hooks <<<"
-BEGINS_WITH = "# >>> dos hooks"  # dos-kernel wrote another end of the line
+
+class Marks(Struct, frozen=True, kw_only=True):
+    """The comments around a block of ours."""
+
+    begin: str
+    end: str
+    begins_with: str  # other versions write another end of that line
+
+
+MARKS = Marks(
+    begin="# >>> dos hooks (managed by `dos hooks install`) >>>",
+    end="# <<< dos hooks <<<",
+    begins_with="# >>> dos hooks",
+)
 
 
 def install(text: str, host: Host, dos: str, name: str) -> str:
@@ -37,21 +50,21 @@ def uninstall(text: str, name: str) -> str:
 
 def block(host: Host, dos: str) -> str:
     """Return the block: each event once, with its timeout in seconds."""
-    lines = [BEGIN]
+    lines = [MARKS.begin]
     for number, event in enumerate(host.events):
         if number:
             lines.append("")
         lines += [f"[[hooks.{event}]]", f"[[hooks.{event}.hooks]]"]
         for key, value in entry(host, event, dos).items():
             lines.append(f"{key} = {json.dumps(value)}")
-    return "\n".join([*lines, END]) + "\n"
+    return "\n".join([*lines, MARKS.end]) + "\n"
 
 
-def split(text: str, name: str) -> tuple[str, str]:
+def split(text: str, name: str, marks: Marks = MARKS) -> tuple[str, str]:
     """Return what stands before and after our block. Raises NotPlain for half a block."""
     lines = text.splitlines(keepends=True)
-    begins = [at for at, line in enumerate(lines) if line.strip().startswith(BEGINS_WITH)]
-    ends = [at for at, line in enumerate(lines) if line.strip() == END]
+    begins = [at for at, line in enumerate(lines) if line.strip().startswith(marks.begins_with)]
+    ends = [at for at, line in enumerate(lines) if line.strip() == marks.end]
     if not begins and not ends:
         return text, ""
     if len(begins) != 1 or len(ends) != 1 or ends[0] < begins[0]:

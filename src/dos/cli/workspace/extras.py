@@ -1,7 +1,7 @@
-"""What `dos init` writes besides dos.toml: skills, a block of AGENTS.md, hooks of programs."""
+"""What `dos init` writes besides dos.toml: skills, a block of AGENTS.md, hooks and MCP servers."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -15,6 +15,9 @@ from dos.skills.skill import choose
 from dos.text import LONGEST_PATH, plural, quote
 from dos.workspace import find
 
+if TYPE_CHECKING:
+    from dos.mcp import hosts as mcp_hosts
+
 
 class Extras(Struct, frozen=True, kw_only=True):
     """What was asked for."""
@@ -24,27 +27,41 @@ class Extras(Struct, frozen=True, kw_only=True):
     every: bool = False
     agents_md: bool = False
     hooks: tuple[str, ...] = ()  # names of programs
+    mcp: tuple[str, ...] = ()  # names of programs
     force: bool = False
     dry_run: bool = False
 
     @property
     def wanted(self) -> bool:
         """Whether anything was asked for."""
-        return self.skills or bool(self.named) or self.every or self.agents_md or bool(self.hooks)
+        named = self.named or self.hooks or self.mcp
+        return self.skills or self.every or self.agents_md or bool(named)
 
 
 class WrittenExtras(Struct, frozen=True, kw_only=True):
-    """What was written, as lines to print, as JSON, and as the paths to commit."""
+    """What was written, as lines to print, as JSON, and as the paths to commit.
+
+    `made` are those of the paths that were not there before: removing them undoes it.
+    """
 
     lines: list[str] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
 
     @property
     def code(self) -> int:
         """1 where a settings file was left to its owner."""
-        reports = self.data.get("hooks", {}).values()
+        reports = [*self.data.get("hooks", {}).values(), *self.data.get("mcp", {}).values()]
         return int(any(report["refused"] for report in reports))
+
+    def add(self, path: str, *, is_new: bool) -> None:
+        """Note a file that was written, once."""
+        if path in self.paths:
+            return
+        self.paths.append(path)
+        if is_new:
+            self.made.append(path)
 
 
 def write(extras: Extras, root: Path) -> WrittenExtras:
@@ -54,6 +71,7 @@ def write(extras: Extras, root: Path) -> WrittenExtras:
     """
     written = WrittenExtras()
     chosen_hosts(extras.hooks)
+    servers = _chosen_servers(extras.mcp)
     names = choose(packaged.names(), core=extras.skills, named=extras.named, every=extras.every)
     document = None
     if extras.agents_md:
@@ -64,7 +82,31 @@ def write(extras: Extras, root: Path) -> WrittenExtras:
         _write_document(document, extras, root, written)
     if extras.hooks:
         _write_hooks(extras, root, written)
+    for host in servers:
+        _write_server(host, extras, root, written)
     return written
+
+
+def _chosen_servers(names: tuple[str, ...]) -> "list[mcp_hosts.Host]":
+    """Return the programs that are to start `dos mcp`. Raises BadInput for an unknown one."""
+    if not names:
+        return []
+    from dos.mcp.hosts import chosen_hosts  # only --mcp needs it
+
+    return chosen_hosts(names)
+
+
+def _write_server(
+    host: "mcp_hosts.Host", extras: Extras, root: Path, written: WrittenExtras
+) -> None:
+    """Let one program start `dos mcp`, and add what became of it."""
+    from dos.mcp.wire import write_server  # only --mcp needs it
+
+    report = write_server(host, root, force=extras.force, dry_run=extras.dry_run)
+    written.lines.extend(report.lines(dry_run=extras.dry_run))
+    if report.changed and not extras.dry_run:
+        written.add(report.file, is_new=report.is_new)
+    written.data.setdefault("mcp", {})[report.host] = report.to_dict()
 
 
 def _write_hooks(extras: Extras, root: Path, written: WrittenExtras) -> None:
@@ -72,15 +114,14 @@ def _write_hooks(extras: Extras, root: Path, written: WrittenExtras) -> None:
     from dos.agenthooks.io import wire  # only --hooks needs these
     from dos.cli.hooks.report import describe
 
-    reports = [
-        wire.install(host, find(root), force=extras.force, dry_run=extras.dry_run)
-        for host in chosen_hosts(extras.hooks)
-    ]
-    for report in reports:
+    written.data["hooks"] = {}
+    for host in chosen_hosts(extras.hooks):
+        is_new = not Path(find(root).tree, *host.path).exists()
+        report = wire.install(host, find(root), force=extras.force, dry_run=extras.dry_run)
         written.lines.extend(describe(report, "installed", dry_run=extras.dry_run))
         if report.changed and not extras.dry_run:
-            written.paths.append(report.file)
-    written.data["hooks"] = {report.host: report.to_dict() for report in reports}
+            written.add(report.file, is_new=is_new)
+        written.data["hooks"][report.host] = report.to_dict()
 
 
 def _write_skills(
@@ -95,7 +136,7 @@ def _write_skills(
             {"skill": copy.skill, "path": copy.path, "was": copy.state, "written": is_written}
         )
         if is_written:
-            written.paths.append(str(root / copy.path))
+            written.add(str(root / copy.path), is_new=copy.state is CopyState.MISSING)
         elif copy.state is CopyState.DRIFTED:
             written.lines.append(f"kept {copy.path}, which differs; {copy.fix} replaces it")
     verb = "would write" if extras.dry_run else "wrote"
@@ -140,5 +181,5 @@ def _write_document(
         written.lines.append(f"would write the block of {name}:\n{agents_md.block()}".rstrip())
     else:
         written.lines.append(f"wrote the block of {name}")
-        written.paths.append(str(root / name))
+        written.add(str(root / name), is_new=not before)
     written.data["agents_md"] = {"path": name, "written": is_written}

@@ -2,7 +2,7 @@
 
 It finds the folders that can be lanes, the agent programs on your PATH, the test command and the
 plan documents. It writes one file and prints the command that undoes it. With --skills, --skill,
---all, --agents-md or --hooks it also writes these, and an existing dos.toml stays as it is.
+--all, --agents-md, --hooks or --mcp it also writes these, and an existing dos.toml stays as it is.
 """
 
 import os
@@ -65,6 +65,12 @@ class Args(Struct, kw_only=True):
         Option(help="wire this agent program, or all", metavar="HOST", repeatable=True),
     ] = []
     with_hooks: Annotated[bool, Option(help="short for --hooks claude-code")] = False
+    mcp: Annotated[
+        list[str],
+        Option(
+            help="let this agent program, or all, start `dos mcp`", metavar="HOST", repeatable=True
+        ),
+    ] = []
 
     @property
     def extras(self) -> Extras:
@@ -75,6 +81,7 @@ class Args(Struct, kw_only=True):
             every=self.all,
             agents_md=self.agents_md,
             hooks=(*self.hooks, *(["claude-code"] if self.with_hooks else [])),
+            mcp=tuple(self.mcp),
             force=self.force,
             dry_run=self.dry_run,
         )
@@ -143,14 +150,14 @@ def _init(args: Args, root: Path) -> Reply:
         lines += _commit(args, root, plan.written)
         return Reply(text="\n".join(lines), data=data)
     lines = [f"wrote {target}"]
-    written = [str(target)]
+    made = [str(target)]
     if args.first_plan:
         plan = _write_first_plan(root, lanes)
         lines.append(str(plan))
-        written += plan.written
+        made += plan.written
     backup = _write(target, inference.text)
-    written += added.paths
-    undo = ["mv", str(backup), str(target)] if backup else ["rm", *written]
+    written = [*made, *added.paths]
+    undo = ["mv", str(backup), str(target)] if backup else ["rm", *made, *added.made]
     lines += _describe(inference, root)
     lines += added.lines
     lines.append(f"undo: {shlex.join(undo)}")
