@@ -304,10 +304,21 @@ def _agent_hooks_line(report: Report) -> str:
     wired = []
     for name, row in report.runtime_hooks.items():
         if row["state"] != "NOT_WIRED":
-            wired.append(f"{name} ({str(row['state']).lower()})")
+            wired.append(f"{name} ({_hooks_state(row)})")
     if not wired:
         return "none; `dos hooks install HOST` has a program ask before each edit"
     return ", ".join(wired)
+
+
+def _hooks_state(row: Mapping[str, Any]) -> str:
+    """Whether a program would run the hooks, and what the last test of them showed."""
+    state = str(row["state"]).lower().replace("_", " ")
+    tested = row.get("tested")
+    if not tested:
+        return f"{state}, not tested here"
+    if tested["result"] == "WORKS":
+        return f"{state}, tested with {tested['version']}"
+    return f"{state}, {tested['result'].lower()} when tested with {tested['version']}"
 
 
 def _overlap_line(config: Config) -> str:

@@ -57,6 +57,7 @@ check = Family("check")  # by the digest of a command, its tree and what else de
 numbers = Family("ids")  # by scope
 session = Family("session")  # by the name of a conversation: its tool calls and what it was told
 bound = Family("bound")  # by the name of a conversation: the leases that it belonged to
+trial = Family("trial")  # by subject and program: what a test of a real agent program showed
 imported = Family("import")  # by file
 supervisor = Family("supervisor")  # not a stream: the lock that gives a system one supervisor
 lane_leases = Family("lane")

@@ -350,6 +350,12 @@ _ALL = (
             "Remove the hooks of dos from an agent program",
             PERSON,
         ),
+        (
+            "hooks test",
+            "hooks.test",
+            "Try the hooks with the real agent program, offline",
+            PERSON,
+        ),
         ("doctor", "workspace.doctor", "Check the workspace and show a fix for each problem"),
         ("lint", "workspace.lint", "Check dos.toml for errors"),
         ("config show", "config.show", "Show every setting with its value"),

@@ -1,9 +1,17 @@
-"""The hooks of agent programs: which are wired to dos, and which their programs would skip."""
+"""The hooks of agent programs: which are wired to dos, and which their programs would skip.
+
+What `dos hooks test` showed last is part of it, with the version that it tried.
+"""
 
 from dos.agenthooks.io.install import State
 from dos.agenthooks.io.wire import GEMINI_TRUST, look
 from dos.agenthooks.wiring import HOSTS
+from dos.conformance.hook_trial import Result
+from dos.conformance.io import results
+from dos.conformance.io.results import LastResult
+from dos.doctor.subjects import store
 from dos.doctor.subjects.finding import Finding, warning
+from dos.errors import DosError
 from dos.world import World
 
 _SKIPPED = {
@@ -16,12 +24,38 @@ _SKIPPED = {
 
 
 def states(world: World) -> dict[str, dict[str, object]]:
-    """Return the state and the wired events of each program, for the report."""
+    """Return the state and the wired events of each program, for the report.
+
+    `tested` is the last result of `dos hooks test` in this workspace; None where there is none.
+    """
     found: dict[str, dict[str, object]] = {}
     for name, host in HOSTS.items():
         state, events = look(host, world.workspace)
-        found[name] = {"state": state or State.DRIFTED, "events": events}
+        found[name] = {
+            "state": state or State.DRIFTED,
+            "events": events,
+            "tested": _as_data(_last_result(world, name)),
+        }
     return found
+
+
+def _last_result(world: World, name: str) -> LastResult | None:
+    """What the journal says; None where it cannot be read, which is another finding."""
+    try:
+        return results.last(store.open_journal(world), results.HOOKS, name)
+    except (DosError, OSError):
+        return None
+
+
+def _as_data(last: LastResult | None) -> dict[str, object] | None:
+    if last is None:
+        return None
+    return {
+        "result": last.result,
+        "version": last.version,
+        "reason": last.reason,
+        "at": last.at,
+    }
 
 
 def examine(world: World) -> list[Finding]:
@@ -47,4 +81,22 @@ def examine(world: World) -> list[Finding]:
                     f"dos hooks install {name}",
                 )
             )
+        findings += _examine_result(world, name, state)
     return findings
+
+
+def _examine_result(world: World, name: str, state: State | None) -> list[Finding]:
+    """Return a finding where the hooks are installed and the last test showed that they fail."""
+    last = _last_result(world, name)
+    if last is None or state in (None, State.NOT_WIRED):
+        return []
+    if last.result not in (Result.INERT, Result.FAILED):
+        return []
+    return [
+        warning(
+            f"HOOKS_{last.result}",
+            f"in the last test of the hooks, {name} {last.version} did not obey them",
+            f"{last.reason[:1].upper()}{last.reason[1:]}.",
+            f"dos hooks test {name}",
+        )
+    ]

@@ -1,0 +1,1 @@
+"""What real agent programs do, measured: whether hooks stop them, and what dos can read."""

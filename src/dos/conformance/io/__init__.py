@@ -1,0 +1,1 @@
+"""Running real agent programs against the scripted model, apart from all that is the user's."""

@@ -1,0 +1,152 @@
+"""How each agent program is pointed at the scripted model, and started as a person starts it.
+
+Nothing here is the user's: the settings belong into a private home, and the keys open nothing.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct, json
+
+Step = dict[str, Any]  # of the scripted model
+Files = dict[str, str]  # path below the home -> text
+
+PROMPT = "Do the work."
+
+
+def _no_files(_url: str, _tree: str) -> Files:
+    return {}
+
+
+class Trial(Struct, frozen=True, kw_only=True):
+    """One agent program in a scratch repository, with the scripted model as its provider."""
+
+    agent: str  # the name of its adapter
+    host: str  # the dialect of its hooks; empty: it has none that dos installs
+    program: str
+    environment: Callable[[str], dict[str, str]]  # by the address of the model
+    write: Callable[[str, str], Step]  # a path and a text -> the model's step that writes them
+    words: tuple[str, ...]  # a person's own session, without questions of the program itself
+    files: Callable[[str, str], Files] = _no_files  # by the model's address and the work tree
+    first: tuple[str, ...] = ()  # what has to be run once in a new home, by itself
+    model: str = ""
+
+
+def _claude_environment(url: str) -> dict[str, str]:
+    return {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": "scripted",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": "1",
+        "DISABLE_AUTOUPDATER": "1",
+    }
+
+
+def _codex_environment(_url: str) -> dict[str, str]:
+    return {"SCRIPTED_KEY": "scripted"}
+
+
+def _codex_files(url: str, tree: str) -> Files:
+    """Its provider, and the folder that its user trusts."""
+    lines = [
+        'model = "scripted"',
+        'model_provider = "scripted"',
+        "check_for_update_on_startup = false",
+        "[model_providers.scripted]",
+        'name = "scripted"',
+        f'base_url = "{url}/v1"',
+        'wire_api = "responses"',
+        'env_key = "SCRIPTED_KEY"',
+        "request_max_retries = 1",
+        "stream_max_retries = 1",
+        f"[projects.{json.encode(tree).decode()}]",
+        'trust_level = "trusted"',
+    ]
+    return {".codex/config.toml": "\n".join(lines) + "\n"}
+
+
+def _gemini_environment(url: str) -> dict[str, str]:
+    return {
+        "GOOGLE_GEMINI_BASE_URL": url,
+        "GEMINI_API_KEY": "scripted",
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+    }
+
+
+def _gemini_files(_url: str, _tree: str) -> Files:
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "general": {"enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    return {".gemini/settings.json": json.encode(settings).decode()}
+
+
+def _opencode_environment(url: str) -> dict[str, str]:
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{url}/v1", "apiKey": "scripted"},
+        "models": {"scripted": {}},
+    }
+    settings = {"model": "scripted/scripted", "provider": {"scripted": provider}}
+    return {
+        "OPENCODE_CONFIG_CONTENT": json.encode(settings).decode(),
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+    }
+
+
+def _tool(name: str, path_key: str) -> Callable[[str, str], Step]:
+    """Return what makes the model call a tool that writes files."""
+
+    def step(path: str, text: str) -> Step:
+        return {"tool": name, "with": {path_key: path, "content": text}}
+
+    return step
+
+
+def _patch(path: str, text: str) -> Step:
+    """Codex offers a model that it does not know its shell alone, and reads patches from it."""
+    added = f"*** Begin Patch\n*** Add File: {path}\n+{text.rstrip()}\n*** End Patch"
+    return {"bash": f"apply_patch <<'END'\n{added}\nEND"}
+
+
+CLAUDE_CODE = Trial(
+    agent="claude_code",
+    host="claude-code",
+    program="claude",
+    environment=_claude_environment,
+    write=_tool("Write", "file_path"),
+    words=("-p", PROMPT, "--allowedTools", "Bash,Write", "--permission-mode", "acceptEdits"),
+)
+CODEX = Trial(
+    agent="codex",
+    host="codex",
+    program="codex",
+    environment=_codex_environment,
+    files=_codex_files,
+    write=_patch,
+    words=("exec", "--dangerously-bypass-approvals-and-sandbox", PROMPT),
+)
+GEMINI = Trial(
+    agent="gemini",
+    host="gemini",
+    program="gemini",
+    environment=_gemini_environment,
+    files=_gemini_files,
+    write=_tool("write_file", "file_path"),
+    words=("-p", PROMPT, "--yolo", "--model", "gemini-2.5-flash"),
+    model="gemini-2.5-flash",
+)
+OPENCODE = Trial(
+    agent="opencode",
+    host="opencode",
+    program="opencode",
+    environment=_opencode_environment,
+    write=_tool("write", "filePath"),
+    words=("run", "--auto", PROMPT),
+    # Its first start makes its database: of two at once in a new home, one fails.
+    first=("session", "list"),
+)
+TRIALS = {trial.agent: trial for trial in (CLAUDE_CODE, CODEX, GEMINI, OPENCODE)}
+BY_HOST = {trial.host: trial for trial in TRIALS.values() if trial.host}
