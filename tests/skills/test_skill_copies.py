@@ -82,6 +82,7 @@ def test_no_skill_is_written_through_a_link(workspace, tmp_path):
 
 def test_copies_are_committed_with_commit(workspace):
     in_process("init", "--skills", "--agents-md", "--commit")
+    assert git("log", "-1", "--format=%s", cwd=workspace).strip() == "Add skills and hooks of dos"
     assert git("status", "--porcelain", cwd=workspace) == ""
     assert "AGENTS.md" in git("show", "--name-only", "--format=", cwd=workspace)
 

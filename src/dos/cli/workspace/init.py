@@ -19,7 +19,7 @@ from dos.cli.workspace.extras import Extras
 from dos.config import scaffold
 from dos.config.layout.commands import infer_commands
 from dos.config.layout.lanes import infer_lanes, infer_lanes_from_directory
-from dos.config.load import load
+from dos.config.load import FILE_NAME, load
 from dos.errors import BadInput, WorkspaceMissing
 from dos.git import commits
 from dos.git.repository import Reader
@@ -33,7 +33,8 @@ from dos.verbs.context import Context, Reply
 EXITS = {"written": 0, "exists": 1, "contract_error": 2}
 DEFAULT_GLOB = "docs/**/*-plan.md"
 MOST_WORKERS = 3
-COMMIT_SUBJECT = "Add dos.toml"
+SUBJECT = "Add dos.toml"
+SUBJECT_OF_EXTRAS = "Add skills and hooks of dos"
 FIRST_PLAN = """# First plan
 
 ## FIRST1: describe the first unit here
@@ -298,11 +299,12 @@ def _commit(args: Args, root: Path, paths: list[str]) -> list[str]:
     if not paths or workspace.find(root).common is None:
         return []
     words = [str(Path(path).relative_to(root)) for path in paths]
+    subject = SUBJECT if FILE_NAME in words else SUBJECT_OF_EXTRAS
     if args.commit:
-        commit = commits.commit_paths(root, words, COMMIT_SUBJECT)
+        commit = commits.commit_paths(root, words, subject)
         return [f"committed {', '.join(words)} as {commit[:9]}"]
     add = shlex.join(["git", "add", "--", *words])
-    commit = shlex.join(["git", "commit", "-m", COMMIT_SUBJECT, "--", *words])
+    commit = shlex.join(["git", "commit", "-m", subject, "--", *words])
     return [
         "Workers judge by committed files. Commit these (`dos init --commit` does it):",
         f"  cd {shlex.quote(str(root))} && {add} && {commit}",
