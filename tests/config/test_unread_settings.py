@@ -86,16 +86,12 @@ audits_keep_last = 4
 trajectory_patterns = ["a", "b"]
 [lifecycle]
 classes = ["a", "b"]
-[[lifecycle.transitions]]
-from = "a"
-to = "b"
-trigger = "x"
+veto_class = "b"
 """
     assert [
         ".".join(map(str, key)) for key in unread_keys(parse(text, Path("dos.toml")).origins)
     ] == [
         "data_class.trajectory_patterns",
-        "lifecycle.transitions",
         "paths.lane_journal",
         "retention.audits_keep_last",
     ]

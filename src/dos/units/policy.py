@@ -62,13 +62,13 @@ class Transition(Table, frozen=True, kw_only=True):
     """[[lifecycle.transitions]]: a plan may move from one class to another."""
 
     from_class: str = field(name="from")
-    """Not read by this version; accepted because dos-kernel files may set it."""
+    """Class that the plan leaves."""
     to_class: str = field(name="to")
-    """Not read by this version; accepted because dos-kernel files may set it."""
+    """Class that the plan gets."""
     trigger: str
-    """Not read by this version; accepted because dos-kernel files may set it."""
+    """When it is due: `all_phases_shipped`, `any_phase_shipped` or `any_phase_open`."""
     auto: bool = False
-    """Not read by this version; accepted because dos-kernel files may set it."""
+    """Whether `dos lifecycle tick` makes the transition; by default it only reports it."""
 
 
 ALL_SHIPPED = (
@@ -77,18 +77,18 @@ ALL_SHIPPED = (
 
 
 class Lifecycle(Table, frozen=True, kw_only=True):
-    """[lifecycle]: the classes that units may have."""
+    """[lifecycle]: the classes of plans and units, and how `dos lifecycle tick` moves plans."""
 
     classes: Words = ("active", "done")
-    """Classes that units may have, besides `draft`, `active`, `done` and `docs`."""
+    """Classes besides `draft`, `active`, `done`, `docs`; a plan that states none has the first."""
     transitions: tuple[Transition, ...] = ALL_SHIPPED
-    """Not read by this version; accepted because dos-kernel files may set it."""
+    """Moves of plans from class to class; of several that are due for a plan the first is made."""
     veto_class: str = ""
-    """Not read by this version; accepted because dos-kernel files may set it."""
+    """Class whose plans are never moved."""
     max_transitions_per_cycle: Count = 5
-    """Not read by this version; accepted because dos-kernel files may set it."""
+    """Plans that one cycle moves at most."""
     per_plan_cooldown_hours: Hours = 72.0
-    """Not read by this version; accepted because dos-kernel files may set it."""
+    """Time for which a plan that was moved is not moved again."""
 
     def __post_init__(self) -> None:
         if not self.classes:

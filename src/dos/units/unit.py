@@ -115,3 +115,15 @@ class LandingEntry(Struct, frozen=True, kw_only=True):
     run_id: str
     claim: str = ""  # what its agent said last, where that was looked up
     recognised: bool = False  # found in git after a crash
+
+
+class PlanMove(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A transition that a plan could make in one cycle, and what became of it."""
+
+    plan: str
+    document: str
+    from_class: str
+    to_class: str
+    trigger: str
+    outcome: str  # moved, or why not: see `lifecycle.Outcome`
+    reason: str = ""

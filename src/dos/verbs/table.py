@@ -203,6 +203,11 @@ _ALL = (
         ("plan", "plans.plan", "Compare what the plans claim with what git shows"),
         ("packet", "plans.packet", "Show the units that can be dispatched now, with prompts"),
         ("enumerate", "plans.enumerate", "List the units that a plan document declares"),
+        (
+            "lifecycle tick",
+            "plans.lifecycle_tick",
+            "Move plans whose units have shipped to their next class",
+        ),
     ),
     *_section(
         "verdicts",

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import field
 
 from dos.journal.events.envelope import Fact
+from dos.units.unit import PlanMove
 
 
 class ToolCalled(Fact, frozen=True, kw_only=True):
@@ -91,18 +92,6 @@ class VerdictGiven(Fact, frozen=True, kw_only=True):
     run_id: str = ""
     lane: str = ""
     detail: dict[str, Any] = field(default_factory=dict)
-
-
-class PlanMove(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A transition that a plan could make in one cycle, and what became of it."""
-
-    plan: str
-    document: str
-    from_class: str
-    to_class: str
-    trigger: str
-    outcome: str  # moved, or why not: see `dos.units.lifecycle`
-    reason: str = ""
 
 
 class LifecycleTicked(Fact, frozen=True, kw_only=True):
