@@ -165,6 +165,7 @@ LEFT_TO_A_PERSON = [
     (troubles.with_unit_for_no_lane, "UNIT_WITHOUT_LANE"),
     (troubles.with_silent_agent, "AGENT_VERSION_UNREAD"),
     (troubles.with_agent_of_the_future, "AGENT_VERSION_UNTESTED"),
+    (troubles.with_old_node, "AGENT_NODE_OLD"),
     (troubles.with_large_journal, "JOURNAL_LARGE"),
     (troubles.on_a_network, "STORE_ON_NETWORK"),
     (troubles.with_salvage, "WORK_SALVAGED"),

@@ -348,6 +348,14 @@ def with_agent_of_the_future(root, monkeypatch, tmp_path):
     configured("workers.agent", '"codex"')(root, monkeypatch, tmp_path)
 
 
+def with_old_node(root, monkeypatch, tmp_path):
+    folder = on_path(monkeypatch, tmp_path, "git", "sh")
+    for program, version in (("node", "v20.20.2"), ("qwen", "0.15.10")):
+        (folder / program).write_text(f"#!/bin/sh\necho {version}\n")
+        (folder / program).chmod(0o755)
+    configured("workers.agent", '"qwen"')(root, monkeypatch, tmp_path)
+
+
 def with_reference_to_no_lane(root, monkeypatch, tmp_path):
     with (root / "dos.toml").open("a") as file:
         file.write('\n[reasons.X]\ncategory = "MISROUTE"\nsee_also = ["lane gone"]\n')

@@ -25,12 +25,13 @@ from dos.agents.adapter import (
     Usage,
     Waiting,
 )
+from dos.agents.programs import catalog
 from dos.agents.stream import as_list, as_mapping, as_text, nested
 
-name = "claude_code"
-vendor = "anthropic"
-program = "claude"
-tested = ("2.1.110", "2.1")  # since 2.1.110 the result has api_error_status
+name = catalog.CLAUDE_CODE.name
+vendor = catalog.CLAUDE_CODE.vendor
+program = catalog.CLAUDE_CODE.program
+tested = catalog.CLAUDE_CODE.tested
 
 # No person can answer a permission prompt: every tool that is not listed here is denied.
 _TOOLS = "Bash,Edit,Write,NotebookEdit,Read,Glob,Grep,Task,TodoWrite,WebFetch,WebSearch,Skill"

@@ -18,12 +18,13 @@ from dos.agents.adapter import (
     StreamState,
     Usage,
 )
+from dos.agents.programs import catalog
 from dos.agents.stream import as_list, as_mapping, as_text, nested
 
-name = "codex"
-vendor = "openai"
-program = "codex"
-tested = ("0.166", "0.166")
+name = catalog.CODEX.name
+vendor = catalog.CODEX.vendor
+program = catalog.CODEX.program
+tested = catalog.CODEX.tested
 
 # Its own sandbox denies `git commit` the repository's directory, which is outside the worktree.
 _ARGUMENTS = (

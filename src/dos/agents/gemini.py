@@ -20,12 +20,13 @@ from dos.agents.adapter import (
     Usage,
     Waiting,
 )
+from dos.agents.programs import catalog
 from dos.agents.stream import as_mapping, as_text, nested
 
-name = "gemini"
-vendor = "google"
-program = "gemini"
-tested = ("0.61", "0.61")
+name = catalog.GEMINI.name
+vendor = catalog.GEMINI.vendor
+program = catalog.GEMINI.program
+tested = catalog.GEMINI.tested
 
 _ARGUMENTS = ("--output-format", "stream-json", "--yolo")
 # Not --skip-trust: it takes effect after the settings are read and silently disables project hooks.

@@ -57,6 +57,21 @@ LOGINS = {
         home=".local/share",
         files=("opencode/auth.json",),
     ),
+    "github": Login(
+        program="copilot",
+        command="copilot login",
+        home_variable="COPILOT_HOME",
+        home=".copilot",
+        files=("config.json",),
+    ),
+    # As with Gemini, its settings say how it logs in: with a key, or with an account.
+    "qwen": Login(
+        program="qwen",
+        command="qwen auth",
+        home_variable="QWEN_HOME",
+        home=".qwen",
+        files=("oauth_creds.json", "settings.json", ".env"),
+    ),
 }
 
 

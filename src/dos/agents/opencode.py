@@ -19,12 +19,13 @@ from dos.agents.adapter import (
     ToolResult,
     Usage,
 )
+from dos.agents.programs import catalog
 from dos.agents.stream import as_mapping, as_text, nested
 
-name = "opencode"
-vendor = "opencode"
-program = "opencode"
-tested = ("1.18", "1.18")
+name = catalog.OPENCODE.name
+vendor = catalog.OPENCODE.vendor
+program = catalog.OPENCODE.program
+tested = catalog.OPENCODE.tested
 
 # --auto: what the user's settings deny stays denied, and no permission prompt waits for an answer.
 _ARGUMENTS = ("run", "--format", "json", "--print-logs", "--log-level", "ERROR", "--auto")

@@ -32,18 +32,31 @@ from dos.agents.adapter import (
     ending_by_exit_code,
 )
 from dos.agents.conversation import Asks, Conversation, Turn
+from dos.agents.programs import acp_programs
 from dos.errors import BadInput
 from dos.permission.ask import Allow, Deny
 from dos.unknown import Unknown, call_or_unknown
 
 LINES_KEPT = 20_000
-NAMES = ("claude_code", "codex", "gemini", "opencode", "command", "scripted")
-CONFIGURED = ("command", "scripted")  # the agents that run [workers] command
+# The built-in adapters that have a module of their own.
+ADAPTER_MODULES = {
+    "claude_code": "dos.agents.claude_code",
+    "codex": "dos.agents.codex",
+    "gemini": "dos.agents.gemini",
+    "opencode": "dos.agents.opencode",
+    "command": "dos.agents.command",
+    "scripted": "dos.agents.scripted",
+}
+_ACP_MODULE = "dos.agents.acp.conversation"
+NAMES = (*ADAPTER_MODULES, *acp_programs.BY_NAME, acp_programs.ANY)
+CONFIGURED = ("command", "scripted", acp_programs.ANY)  # the agents that run [workers] command
 # The built-in agents that ask before they act, each with its conversation.
 _CONVERSATIONS = {
     "claude_code": "dos.agents.conversations.claude_code",
     "codex": "dos.agents.conversations.codex",
 }
+# What may be imported when an agent is started.
+MODULES = (*ADAPTER_MODULES.values(), *_CONVERSATIONS.values(), _ACP_MODULE)
 _TEXTS = ("name", "vendor", "program")
 _METHODS = ("launch", "begin", "on_line", "outcome")
 _LINE_METHODS = ("launch", "parse", "outcome")
@@ -262,18 +275,23 @@ def is_known(name: str) -> bool:
     return name in NAMES or name in plugins.installed_names(plugins.AGENTS)
 
 
-def find(name: str, settings: Settings = Settings()) -> SafeAdapter:
+def find(name: str, settings: Settings = Settings(), *, agent: str = "") -> SafeAdapter:
     """The adapter of this name, safe to use; a SafeConversation where the program can ask.
 
-    Arguments in the settings may be such that a program that can ask does not. Raises BadInput
+    Arguments in the settings may be such that a program that can ask does not. `agent` is its name
+    in dos.toml, by which the limits of a program are kept that dos does not know. Raises BadInput
     when the adapter is missing or unusable.
     """
+    if name in acp_programs.BY_NAME:
+        return SafeConversation(import_module(_ACP_MODULE).CONVERSATIONS[name])
+    if name == acp_programs.ANY:
+        return SafeConversation(import_module(_ACP_MODULE).of_any_program(agent or name))
     if name in _CONVERSATIONS:
         talking = import_module(_CONVERSATIONS[name])
         if talking.talks(settings):
             return SafeConversation(cast(Conversation, talking))
     if name in NAMES:
-        return SafeAdapter(cast(Adapter, import_module(f"dos.agents.{name}")))
+        return SafeAdapter(cast(Adapter, import_module(ADAPTER_MODULES[name])))
     for _, adapter in plugins.load(plugins.AGENTS, only=name, flaw=_flaw):
         if _talks(adapter):
             return SafeConversation(adapter)

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dos.agents.programs import catalog
 from dos.config.layout.lanes import infer_lanes_from_directory
 from dos.config.schema import Paths
 from dos.config.toml_text import key_text, toml_string, value_text
@@ -105,18 +106,10 @@ def _worker_lines(values: Mapping[str, str | list[str]]) -> list[str]:
     return lines
 
 
-AGENT_PROGRAMS = {
-    "claude": "claude_code",
-    "codex": "codex",
-    "gemini": "gemini",
-    "opencode": "opencode",
-}
-
-
 def agent_programs() -> dict[str, str]:
-    """Return the agent programs on the path, each with its location."""
+    """Return the agent programs on the path that may be proposed, each with its location."""
     found = {}
-    for program in AGENT_PROGRAMS:
+    for program in catalog.proposed_programs():
         path = shutil.which(program)
         if path:
             found[program] = path

@@ -265,4 +265,4 @@ def of_any_program(name: str) -> AcpConversation:
 
 
 CONVERSATIONS = {row.name: AcpConversation(row) for row in acp_programs.TESTED}
-CONVERSATIONS["acp"] = of_any_program("acp")
+CONVERSATIONS[acp_programs.ANY] = of_any_program(acp_programs.ANY)

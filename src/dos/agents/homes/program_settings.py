@@ -43,6 +43,14 @@ _OPENCODE_CONFIG = frozenset({
     "mode", "model", "permission", "provider", "share", "small_model", "theme", "tools",
     "username",
 })  # fmt: skip
+_COPILOT_SETTINGS = frozenset({
+    "allowedUrls", "deniedUrls", "autoUpdate", "continueOnAutoMode", "includeCoAuthoredBy",
+    "model", "proxyUrl",
+})  # fmt: skip
+_COPILOT_ACCOUNT = frozenset({
+    "copilot_tokens", "copilotTokens", "last_logged_in_user", "lastLoggedInUser",
+    "logged_in_users", "loggedInUsers",
+})  # fmt: skip
 _NPM_KEYS = frozenset({
     "audit", "ca", "cafile", "engine-strict", "fetch-retries", "fetch-timeout", "fund",
     "https-proxy", "ignore-scripts", "include", "install-strategy", "legacy-peer-deps",
@@ -143,6 +151,18 @@ def opencode_config(text: str) -> str:
 def opencode_variables(text: str) -> Iterable[str]:
     """The variables that `{env:NAME}` in the configuration of opencode names."""
     return _ENVIRONMENT_NAME.findall(opencode_config(text))
+
+
+def copilot_settings(text: str) -> str:
+    """`settings.json` of Copilot CLI, without hooks, plugins, MCP servers and the status line."""
+    settings = _object(text)
+    return _text({key: value for key, value in settings.items() if key in _COPILOT_SETTINGS})
+
+
+def copilot_account(text: str) -> str:
+    """`config.json` of Copilot CLI: the accounts and their tokens, no trusted folders."""
+    account = _object(text)
+    return _text({key: value for key, value in account.items() if key in _COPILOT_ACCOUNT})
 
 
 def without_logins(text: str) -> str:

@@ -146,6 +146,42 @@ OPENCODE = ProgramHome(
         ),
     ),
 )  # fmt: skip
+QWEN = ProgramHome(
+    variables=("QWEN_*", *_PROVIDERS),
+    conditional={"GOOGLE_GENAI_USE_VERTEXAI": _GOOGLE_CLOUD},
+    refused=("QWEN_CODE_IDE_*", "QWEN_CODE_SYSTEM_*", "QWEN_CODE_TRUSTED_*", "QWEN_SANDBOX*",
+             "QWEN_RUNTIME_DIR"),
+    folders={"QWEN_HOME": ".qwen"},
+    files=(
+        CopiedFile(
+            path="settings.json", target=".qwen/settings.json", variable="QWEN_HOME",
+            folder=".qwen", keep=program_settings.gemini_settings,
+        ),
+        CopiedFile(path="QWEN.md", target=".qwen/QWEN.md", variable="QWEN_HOME", folder=".qwen"),
+    ),
+)  # fmt: skip
+COPILOT = ProgramHome(
+    variables=("COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"),
+    # What would run programs of the user's, load files of theirs, or answer for dos.
+    refused=("COPILOT_ALLOW_ALL", "COPILOT_PROVIDER_API_KEY_COMMAND", "COPILOT_EDITOR",
+             "COPILOT_CUSTOM_INSTRUCTIONS_DIRS", "COPILOT_OTEL_*", "COPILOT_CLI_DIST_DIR"),
+    folders={"COPILOT_HOME": ".copilot"},
+    defaults={"COPILOT_AUTO_UPDATE": "false"},
+    files=(
+        CopiedFile(
+            path="settings.json", target=".copilot/settings.json", variable="COPILOT_HOME",
+            folder=".copilot", keep=program_settings.copilot_settings,
+        ),
+        CopiedFile(
+            path="config.json", target=".copilot/config.json", variable="COPILOT_HOME",
+            folder=".copilot", keep=program_settings.copilot_account,
+        ),
+        CopiedFile(
+            path="copilot-instructions.md", target=".copilot/copilot-instructions.md",
+            variable="COPILOT_HOME", folder=".copilot",
+        ),
+    ),
+)  # fmt: skip
 # Of any other program nothing is known: it gets the keys of all providers, and no state.
 OTHER = ProgramHome(
     variables=(*_PROVIDERS, "AIDER_*", "COPILOT_*", "CURSOR_API_KEY", "AMP_*", "FACTORY_*",
@@ -164,6 +200,12 @@ _BY_ADAPTER = {
     "codex": CODEX,
     "gemini": GEMINI,
     "opencode": OPENCODE,
+    "claude_acp": CLAUDE_CODE,
+    "codex_acp": CODEX,
+    "copilot": COPILOT,
+    "gemini_acp": GEMINI,
+    "opencode_acp": OPENCODE,
+    "qwen": QWEN,
     "scripted": SCRIPTED,
 }
 

@@ -149,7 +149,7 @@ def configured_agent(config: Config, name: str) -> ConfiguredAgent:
         max_turns=agent.max_turns,
         max_usd=agent.max_usd,
     )
-    adapter = registry.find(agent.adapter or name, settings)
+    adapter = registry.find(agent.adapter or name, settings, agent=name)
     if adapter.name in registry.CONFIGURED and not agent.command:
         settings = structs.replace(settings, command=config.workers.command)
     return ConfiguredAgent(

@@ -30,6 +30,7 @@ class AcpProgram(Struct, frozen=True, kw_only=True):
     counts_last_step: bool = False
     # It asks before it edits; of the others only the walls and the landing checks stop an edit.
     asks: bool = True
+    prints_version: bool = True  # by `--version`; otherwise only the protocol tells it
     note: str = ""
 
 
@@ -41,6 +42,7 @@ CLAUDE_ACP = AcpProgram(
     command=("claude-agent-acp",),
     tested=("0.49", "0.49"),
     queues_prompts=True,
+    prints_version=False,
     note="`claude_code` reports more: use this one only where you need the protocol.",
 )
 CODEX_ACP = AcpProgram(
@@ -112,9 +114,12 @@ UNTESTED = {
 }
 
 
+ANY = "acp"  # the adapter of a program that is not in the table
+
+
 def any_program(name: str) -> AcpProgram:
     """The row of a program that is not in the table: what the protocol says.
 
     Its limits are its own: they are kept by the name that dos.toml gives it.
     """
-    return AcpProgram(name="acp", title="any ACP program", vendor=name, program="", command=())
+    return AcpProgram(name=ANY, title="any ACP program", vendor=name, program="", command=())

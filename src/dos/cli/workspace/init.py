@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from dos import workspace
-from dos.agents.registry import NAMES
+from dos.agents.programs import catalog
 from dos.cli.workspace import extras
 from dos.cli.workspace.extras import Extras
 from dos.config import scaffold
@@ -191,8 +191,7 @@ def _infer(root: Path) -> _Inference:
     programs = scaffold.agent_programs()
     commands = infer_commands(root)
     glob = scaffold.plans_glob(root) or DEFAULT_GLOB
-    known_agents = [scaffold.AGENT_PROGRAMS[program] for program in programs]
-    agents = [name for name in known_agents if name in NAMES]
+    agents = [catalog.proposed_programs()[program] for program in programs]
     text = scaffold.scaffold_text(
         root,
         lanes=lanes,

@@ -12,61 +12,81 @@ from shlex import quote
 
 from dos.agents import registry
 from dos.agents.adapter import Adapter
+from dos.agents.programs import acp_programs, catalog
 from dos.agents.registry import VersionVerdict, judge_version
 from dos.config import fix_commands, scaffold
 from dos.config.toml_text import key_text
-from dos.doctor.subjects.finding import (
-    Finding,
-    edit_commands,
-    error,
-    install_command,
-    note,
-    warning,
-)
+from dos.doctor.subjects.agent_packages import install_agent_command, node_findings
+from dos.doctor.subjects.finding import Finding, edit_commands, error, note, warning
 from dos.machine import commands
 from dos.text import nearest_names
 from dos.units.io import sources
 from dos.unknown import Unknown
 from dos.world import World
 
-# The npm package of each program.
-_PACKAGES = {
-    "claude": "@anthropic-ai/claude-code",
-    "codex": "@openai/codex",
-    "gemini": "@google/gemini-cli",
-    "opencode": "opencode-ai",
-}
-
-
 _SCRIPT = (
     'Set [workers] command = ["script.json"]; `dos.testing.scripted_agent` documents the script.'
 )
+# What the agents that name no program lack without a command, and what to set.
+_NEEDS_COMMAND = {
+    "scripted": (
+        "script",
+        _SCRIPT,
+    ),
+    acp_programs.ANY: (
+        "command",
+        "Any program that speaks the Agent Client Protocol can be its command.",
+    ),
+}
 
 
 @lru_cache(maxsize=1)  # starting the programs takes seconds; the report and the findings need it
-def versions(world: World) -> dict[str, str | Unknown]:  # noqa: ARG001
-    """Return the agent programs on the path, each with the version that it prints."""
-    return commands.program_versions(scaffold.agent_programs())
+def versions(world: World) -> dict[str, str | Unknown]:
+    """Return the agent programs on the path, each with the version that it prints.
+
+    They are those that dos may propose, and those in use.
+    """
+    return commands.program_versions(scaffold.agent_programs() | _programs_in_use(world))
+
+
+def _programs_in_use(world: World) -> dict[str, str]:
+    """The programs that the agents in use would start by their names, each with its location."""
+    found = {}
+    for adapter in _adapters_in_use(world):
+        known = catalog.known_agent(adapter.name)
+        if known and known.prints_version:
+            path = shutil.which(known.program)
+            if path:
+                found[known.program] = path
+    return found
+
+
+def _adapters_in_use(world: World) -> list[Adapter]:
+    """The adapters of the agents in use, each once; those of unknown agents are left out."""
+    adapters = [_adapter(world, name) for name in agents_in_use(world)]
+    return list({adapter.name: adapter for adapter in adapters if adapter}.values())
 
 
 def examine(world: World) -> list[Finding]:
     """Return what is wrong with the agents that would be started here."""
-    return [*_configured(world), *_without_version(world), *untested_versions(world)]
+    return [
+        *_configured(world),
+        *_without_version(world),
+        *untested_versions(world),
+        *node_findings(_adapters_in_use(world)),
+    ]
 
 
 def _without_version(world: World) -> list[Finding]:
     """The agents in use whose program does not print a version."""
-    used = set()
-    for name in agents_in_use(world):
-        adapter = _adapter(world, name)
-        if adapter:
-            used.add(adapter.program)
+    used = {adapter.program for adapter in _adapters_in_use(world)}
     findings = []
     for program, version in versions(world).items():
         if isinstance(version, Unknown) and program in used:
             what = f"{program} did not print its version: {version.why}"
             why = "A program that cannot print its version is probably not usable."
-            findings.append(warning("AGENT_VERSION_UNREAD", what, why, _npm_command(program)))
+            fix = install_agent_command(program)
+            findings.append(warning("AGENT_VERSION_UNREAD", what, why, fix))
     return findings
 
 
@@ -76,10 +96,7 @@ def untested_versions(world: World) -> list[Finding]:
     The output of another version may differ from what the adapter can read.
     """
     found = []
-    for name in agents_in_use(world):
-        adapter = _adapter(world, name)
-        if adapter is None or not adapter.program:
-            continue
+    for adapter in _adapters_in_use(world):
         printed = versions(world).get(adapter.program)
         if not isinstance(printed, str):
             continue
@@ -91,7 +108,7 @@ def untested_versions(world: World) -> list[Finding]:
             if newest != oldest:
                 tested = f"{oldest} to {newest}"
             why = f"dos was tested with {tested}; it may misread the output of this version."
-            fix = _npm_command(adapter.program, newest)
+            fix = install_agent_command(adapter.program, newest)
             found.append(note("AGENT_VERSION_UNTESTED", what, why, fix))
     return found
 
@@ -196,10 +213,11 @@ def _examine_program(world: World, agent: str, adapter: Adapter) -> list[Finding
     """
     key, command = _command(world, agent, adapter)
     edit = edit_commands(world).for_key(*key)
+    if adapter.name in _NEEDS_COMMAND and not command:
+        missing, why = _NEEDS_COMMAND[adapter.name]
+        return [error("AGENT_MISSING", f"the agent {agent!r} has no {missing}", why, edit)]
     if adapter.name == "scripted":
-        if command:
-            return []
-        return [error("AGENT_MISSING", f"the agent {agent!r} has no script", _SCRIPT, edit)]
+        return []
     program = adapter.program
     if command:
         program = command[0]
@@ -211,8 +229,8 @@ def _examine_program(world: World, agent: str, adapter: Adapter) -> list[Finding
         path = Path(world.workspace.root, program)
     if shutil.which(str(path or program)):
         return _examine_committed(world, agent, program)
-    if program in _PACKAGES:
-        fix = _npm_command(program)
+    if catalog.package_of(program):
+        fix = install_agent_command(program)
     elif path and path.is_file() and not os.access(path, os.X_OK):
         fix = f"chmod +x {quote(str(path))}"
     else:
@@ -255,17 +273,8 @@ def _examine_committed(world: World, agent: str, program: str) -> list[Finding]:
 
 def _choose_agent_command() -> str:
     """A command that configures an installed agent, or that installs one first."""
+    programs = catalog.proposed_programs()
     for program in scaffold.agent_programs():
-        return fix_commands.set_command(("workers", "agent"), scaffold.AGENT_PROGRAMS[program])
+        return fix_commands.set_command(("workers", "agent"), programs[program])
     choose = fix_commands.set_command(("workers", "agent"), "claude_code")
-    return f"{_npm_command('claude')} && {choose}"
-
-
-def _npm_command(program: str, version: str = "") -> str:
-    """A command that installs the program, or npm where even that is missing."""
-    if not shutil.which("npm"):
-        return install_command("npm")
-    package = _PACKAGES[program]
-    if version:
-        package = f"{package}@{version}"
-    return f"npm install --global {package}"
+    return f"{install_agent_command('claude')} && {choose}"

@@ -71,7 +71,7 @@ MODULES = (
     "dos.verify.work.own_version",
     "dos.verify.work.pins",
     "dos.verify.work.request",
-    *(f"dos.agents.{name}" for name in registry.NAMES),
+    *registry.MODULES,
 )
 
 

@@ -1,0 +1,208 @@
+"""The agent programs that dos knows, each with what it can: facts that verbs and docs print.
+
+What it can is what the tests saw the tested versions do. `[agents.NAME]` of dos.toml may start
+further programs by `adapter = "acp"`, `"command"` or the adapter of another package.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from dos.agents.programs import acp_programs
+from dos.agents.programs.acp_programs import AcpProgram
+
+
+class Transport(StrEnum):
+    """How dos talks with a program."""
+
+    CONTROL = "control pipe"
+    APP_SERVER = "app-server"
+    ACP = "ACP"
+    HOOKS = "hooks"  # one-way, and its own hooks ask before it acts
+    ONE_WAY = "one-way"
+
+
+class UsageFacts(StrEnum):
+    """What a program reports of what it used."""
+
+    COST = "tokens and cost"
+    TOKENS = "tokens"
+    LAST_REQUEST = "tokens of its last request"
+    NONE = "nothing"
+
+
+class LimitFacts(StrEnum):
+    """How dos learns that a provider refuses a program for now."""
+
+    TYPED = "typed"
+    WORDS = "by its words"
+    LOG = "by its log, while it tries again"
+    NONE = "not at all"
+
+
+class MessageFacts(StrEnum):
+    """Whether a program takes a message while it works."""
+
+    YES = "yes"
+    INTERRUPTED = "after an interruption"
+    NO = "no"
+
+
+class Package(Struct, frozen=True, kw_only=True):
+    """Where a program can be had."""
+
+    registry: str  # npm or PyPI
+    name: str
+    # The oldest Node for which npm installs its newest version; on an older one it installs an old
+    # version, or one that does not start, and says nothing. 0: any that is in use.
+    node: int = 0
+    # Further packages that it needs and does not ask for.
+    also: tuple[str, ...] = ()
+
+
+class KnownAgent(Struct, frozen=True, kw_only=True):
+    """One agent program under the name of its adapter."""
+
+    name: str
+    title: str
+    vendor: str  # whose limits and whose login it uses
+    program: str
+    transport: Transport
+    tested: tuple[str, str] = ("", "")  # the oldest and newest version that the tests ran
+    package: Package | None = None
+    is_proposed: bool = False  # `dos init` may choose it where it is on the path
+    asks: bool = False  # before it edits or runs a command
+    usage: UsageFacts = UsageFacts.TOKENS
+    limits: LimitFacts = LimitFacts.TYPED
+    resumes: bool = False  # dos can continue an earlier conversation of it
+    messages: MessageFacts = MessageFacts.NO
+    ends_on_eof: bool = True  # it exits when its input ends
+    prints_version: bool = True  # by `--version`, without beginning its work
+    note: str = ""
+
+
+CLAUDE_CODE = KnownAgent(
+    name="claude_code",
+    title="Claude Code",
+    vendor="anthropic",
+    program="claude",
+    transport=Transport.CONTROL,
+    tested=("2.1.110", "2.1"),  # since 2.1.110 the result has api_error_status
+    package=Package(registry="npm", name="@anthropic-ai/claude-code", node=22),
+    is_proposed=True,
+    asks=True,
+    usage=UsageFacts.COST,
+    resumes=True,
+    messages=MessageFacts.YES,
+)
+CODEX = KnownAgent(
+    name="codex",
+    title="Codex",
+    vendor="openai",
+    program="codex",
+    transport=Transport.APP_SERVER,
+    tested=("0.166", "0.166"),
+    package=Package(registry="npm", name="@openai/codex"),
+    is_proposed=True,
+    asks=True,
+    resumes=True,
+    messages=MessageFacts.YES,
+)
+GEMINI = KnownAgent(
+    name="gemini",
+    title="Gemini CLI",
+    vendor="google",
+    program="gemini",
+    transport=Transport.HOOKS,
+    tested=("0.61", "0.61"),
+    package=Package(registry="npm", name="@google/gemini-cli", node=20),
+    is_proposed=True,
+    limits=LimitFacts.LOG,
+)
+OPENCODE = KnownAgent(
+    name="opencode",
+    title="opencode",
+    vendor="opencode",
+    program="opencode",
+    transport=Transport.HOOKS,
+    tested=("1.18", "1.18"),
+    package=Package(registry="npm", name="opencode-ai"),
+    is_proposed=True,
+    usage=UsageFacts.COST,
+    limits=LimitFacts.LOG,
+)
+_ACP_PACKAGES = {
+    "claude_acp": Package(registry="npm", name="@agentclientprotocol/claude-agent-acp", node=22),
+    "codex_acp": Package(registry="npm", name="@agentclientprotocol/codex-acp"),
+    "copilot": Package(registry="npm", name="@github/copilot"),
+    "gemini_acp": GEMINI.package,
+    "opencode_acp": OPENCODE.package,
+    "qwen": Package(registry="npm", name="@qwen-code/qwen-code", node=22),
+}
+_ACP_USAGE = {"claude_acp": UsageFacts.COST}
+_ACP_LIMITS = {
+    "codex_acp": LimitFacts.WORDS,
+    "gemini_acp": LimitFacts.LOG,
+    "opencode_acp": LimitFacts.LOG,
+}
+# The programs that no other adapter of dos starts.
+_ACP_PROPOSED = ("qwen", "copilot")
+
+
+def _of_acp(row: AcpProgram) -> KnownAgent:
+    """A program that speaks the protocol, as one of all."""
+    usage = _ACP_USAGE.get(row.name, UsageFacts.TOKENS)
+    if row.counts_last_step:
+        usage = UsageFacts.LAST_REQUEST
+    messages = MessageFacts.INTERRUPTED
+    if row.queues_prompts:
+        messages = MessageFacts.YES
+    return KnownAgent(
+        name=row.name,
+        title=row.title,
+        vendor=row.vendor,
+        program=row.program,
+        transport=Transport.ACP,
+        tested=row.tested,
+        package=_ACP_PACKAGES[row.name],
+        is_proposed=row.name in _ACP_PROPOSED,
+        asks=row.asks,
+        usage=usage,
+        limits=_ACP_LIMITS.get(row.name, LimitFacts.TYPED),
+        messages=messages,
+        ends_on_eof=row.ends_on_eof,
+        prints_version=row.prints_version,
+        note=row.note,
+    )
+
+
+_ACP_AGENTS = tuple(_of_acp(row) for row in acp_programs.TESTED)
+_BY_NAME = {
+    agent.name: agent
+    for agent in (
+        CLAUDE_CODE, CODEX, GEMINI, OPENCODE, *_ACP_AGENTS,
+    )
+}  # fmt: skip
+
+
+def known_agents() -> tuple[KnownAgent, ...]:
+    """All agent programs that dos knows, in the order in which it proposes them."""
+    return tuple(_BY_NAME.values())
+
+
+def known_agent(name: str) -> KnownAgent | None:
+    """The program of an adapter; None for `acp`, `command`, `scripted` and other packages'."""
+    return _BY_NAME.get(name)
+
+
+def proposed_programs() -> dict[str, str]:
+    """The programs that `dos init` may choose, each with its adapter, best known first."""
+    return {agent.program: agent.name for agent in _BY_NAME.values() if agent.is_proposed}
+
+
+def package_of(program: str) -> Package | None:
+    """Where a program can be had; None for one that dos does not know."""
+    for agent in _BY_NAME.values():
+        if agent.program == program:
+            return agent.package
+    return None
