@@ -46,7 +46,9 @@ def test_a_reader_is_found_by_what_it_takes_a_field_from_and_not_by_its_name():
     assert read["noop_streak.max_streak"]
 
 
-def test_a_setting_that_nobody_reads_is_an_error_with_its_fix():
+def test_a_setting_that_nobody_reads_is_an_error_with_its_fix(monkeypatch):
+    key = ("intervention",)  # nothing is unread in this version
+    monkeypatch.setattr("dos.config.lint.NOT_YET_READ", frozenset([key]))
     loaded = parse("[intervention.HOLD]\nrank = 15\n", Path("dos.toml"))
     (found,) = [
         each

@@ -27,7 +27,7 @@ MOST_OVERLAPS = 10_000  # the number of pairs grows with the square of the lanes
 # The settings that dos.toml may hold and that nothing in this version reads. They load, so that a
 # dos.toml that dos-kernel wrote still loads. Remove a setting from its list when code reads it. A
 # table stands for all of its keys. Those that should decide something are errors.
-NOT_YET_READ: frozenset[Key] = frozenset(tuple(key.split(".")) for key in ("intervention",))
+NOT_YET_READ: frozenset[Key] = frozenset()
 # Those that only name or describe files of dos-kernel, which dos does not have, are a note.
 RELEASED_LAYOUT: frozenset[Key] = frozenset(
     tuple(key.split("."))

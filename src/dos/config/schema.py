@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 from msgspec import field
 
+from dos.agenthooks.intervention import BUILT_IN_RUNGS, Rung
 from dos.agenthooks.marker import Marker
 from dos.agenthooks.precursor import Precursor
 from dos.agenthooks.tool_stream import ToolStream
 from dos.agents.policy import Agent
 from dos.backlog import cooldown
-from dos.fields import BadValue, Count, Table, check_name, check_not_blank
+from dos.fields import BadValue, Table, check_name, check_not_blank
 from dos.fleet.population.types import Supervise
 from dos.fleet.population.workers import Workers
 from dos.journal.settings import Retention, Store
@@ -160,34 +161,6 @@ class DataClass(Table, frozen=True, kw_only=True):
     """Not read by this version; accepted because dos-kernel files may set it."""
 
 
-class Rung(Table, frozen=True, kw_only=True):
-    """[intervention.TOKEN] of dos-kernel: one more rung on its ladder of interventions."""
-
-    rank: Count
-    """Not read by this version; accepted because dos-kernel files may set it."""
-    summary: str = ""
-    """Not read by this version; accepted because dos-kernel files may set it."""
-    actuation: str = ""
-    """Not read by this version; accepted because dos-kernel files may set it."""
-    dispatches: bool = True
-    """Not read by this version; accepted because dos-kernel files may set it."""
-    returns_synthetic: bool = False
-    """Not read by this version; accepted because dos-kernel files may set it."""
-    see_also: Words = ()
-    """Not read by this version; accepted because dos-kernel files may set it."""
-
-    def __post_init__(self) -> None:
-        if self.returns_synthetic and self.dispatches:
-            raise BadValue(
-                ("returns_synthetic",),
-                "a call that is dispatched has a real result, not a synthetic one",
-                "Add dispatches = false, or remove returns_synthetic.",
-            )
-
-
-BUILT_IN_RUNGS = {"OBSERVE": 0, "WARN": 10, "BLOCK": 20, "DEFER": 30}
-
-
 class Config(Table, frozen=True, kw_only=True):
     """The whole of `dos.toml`. A table that is not in the file has its defaults."""
 
@@ -228,7 +201,7 @@ class Config(Table, frozen=True, kw_only=True):
     morphology: tuple[MorphologyRule, ...] = MORPHOLOGY
     """How undeclared reason tokens are classified. Also written as [[reasons.morphology]]."""
     intervention: dict[str, Rung] = field(default_factory=dict)
-    """Not read by this version; accepted because dos-kernel files may set it."""
+    """More rungs on the ladder of interventions of `dos hook-exit`, by token."""
     tool_stream: ToolStream = ToolStream()
     marker: Marker = Marker()
     noop_streak: NoopStreak = NoopStreak()

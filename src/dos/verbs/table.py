@@ -153,6 +153,11 @@ _ALL = (
         ("hook posttool", "hooks.posttool", "Answer an agent program's hook after a tool call"),
         ("hook marker", "hooks.marker", "Answer an agent program's hook while it may wait"),
         ("hook session", "hooks.session", "Answer an agent program's hook at session start"),
+        (
+            "hook-exit",
+            "hooks.exit_code",
+            "Decide what the exit code of another program's hook means",
+        ),
         ("coverage", "claims.coverage", "Count how many dispatched sub-agents returned a result"),
         ("answer-shape", "claims.answer_shape", "Check whether a text is shaped like an answer"),
         (

@@ -35,6 +35,7 @@ JUDGES = frozenset(
         "enumerate",
         "gate",
         "health",
+        "hook-exit",
         "improve",
         "judge",
         "liveness",
