@@ -451,3 +451,20 @@ def test_reconcile_without_a_truth_to_be_read(dos, plans):
 def test_reconcile_without_enough_to_go_by_is_an_error(dos, words):
     answer = dos("reconcile", *words)
     assert answer.code == 2 and answer.err.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("reconcile", "P/U1", "--claimed-done"), 3),  # looked up under its own name
+        (("reconcile", "P/U1"), 4),
+        (("reconcile", "U1", "--claimed-done"), 2),
+        (("reconcile", "P/U1", "--plan", "P"), 2),
+        (("reconcile", "x", "--plan", "P", "--phase", "U1"), 4),
+    ],
+)
+def test_a_unit_with_a_plan_in_its_name_is_looked_up_by_it(dos, words, code):
+    answer = dos(*words)
+    assert answer.code == code, answer.err
+    if code == 2:
+        assert "--plan PLAN --phase U1" in answer.err

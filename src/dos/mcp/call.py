@@ -54,8 +54,9 @@ def call_tool(tool: Tool, given: Mapping[str, Any], workspace: str, deadline: fl
         call = tool.call(arguments)
     except BadInput as error:
         return failure(error, given)
-    named = arguments.get("workspace", ".")
-    directory = workspace if named == "." else named
+    # A relative one is below that of the server, which has no current directory of its own.
+    named = arguments.get("workspace", "")
+    directory = os.path.join(workspace, named) if named else workspace  # noqa: PTH118
 
     def run() -> Result:
         return _run(tool, call, arguments, directory)

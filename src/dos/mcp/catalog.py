@@ -44,7 +44,8 @@ class Permits(Struct, frozen=True, kw_only=True):
 
 def offered(permits: Permits) -> list[Tool]:
     """Return the tools that may be called, in the order in which they are listed."""
-    return [tool for tool in TOOLS.values() if permits.allows(tool.effect)]
+    tools = [tool for tool in TOOLS.values() if permits.allows(tool.effect)]
+    return [tool.narrowed(permits.allows) for tool in tools]
 
 
 def find_tool(name: object, permits: Permits) -> Tool:
@@ -63,4 +64,4 @@ def find_tool(name: object, permits: Permits) -> Tool:
         switch = SWITCHES.get(tool.effect, "")
         reason = f"`dos mcp {switch}` allows it" if switch else "this server only reads"
         raise BadInput(f"the tool {tool.name} is switched off: {reason}")
-    return tool
+    return tool.narrowed(permits.allows)

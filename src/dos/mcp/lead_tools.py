@@ -43,20 +43,6 @@ def _board(data: Any, given: Given) -> Any:
     return {**data, "phases": phases}
 
 
-# As the verb `wait` answers.
-_WAITED = {
-    "type": "object",
-    "properties": {
-        "verdict": {"type": "string", "enum": ["QUESTION", "LANDED", "IDLE", "TIMEOUT"]},
-        "reason": {"type": "string"},
-        "position": {"type": "integer", "description": "pass it as `after` next time"},
-        "landed": {"type": "array", "items": {"type": "object"}},
-        "questions": {"type": "array", "items": {"type": "object"}},
-        "idle": {"type": "boolean"},
-        "waited_seconds": {"type": "number"},
-    },
-}
-
 LEAD_TOOLS = (
     Tool(
         name="fleet",
@@ -143,7 +129,6 @@ LEAD_TOOLS = (
         ),
         waits=True,
         prepare=_wait,
-        output=_WAITED,
     ),
     Tool(
         name="start",

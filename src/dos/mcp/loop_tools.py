@@ -80,7 +80,7 @@ LOOP_TOOLS = (
         name="commit_audit",
         about="Does a commit do what its subject says? Judged by its diff alone.",
         verb="commit-audit",
-        arguments=(Argument(name="ref", about="commit, or range A..B (default: HEAD)"),),
+        arguments=(Argument(name="ref", about="commit, or range A..B", default="HEAD"),),
         shape=_audits,
     ),
     Tool(
@@ -94,7 +94,12 @@ LOOP_TOOLS = (
             Argument(
                 name="live_leases", kind="objects", about="leases to judge by (default: live ones)"
             ),
-            Argument(name="force", kind="flag", about="overrule a refusal; this is recorded"),
+            Argument(
+                name="force",
+                kind="flag",
+                about="overrule a refusal; this is recorded",
+                effect=Effect.RECORD,
+            ),
         ),
         prepare=_arbitrate,
     ),
@@ -182,8 +187,8 @@ LOOP_TOOLS = (
         arguments=(
             UNIT,
             Argument(name="claimed_done", kind="flag", about="what is claimed", required=True),
-            Argument(name="plan", about="look the unit up: its plan"),
-            Argument(name="phase", about="look the unit up: its id"),
+            Argument(name="plan", about="its plan (default: as in the unit)"),
+            Argument(name="phase", about="its id in the plan (default: as in the unit)"),
         ),
     ),
     Tool(

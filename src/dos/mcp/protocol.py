@@ -34,7 +34,8 @@ INSTRUCTIONS = (
     "dos keeps coding agents working on one git repository and believes git instead of them."
     " `verify` says whether a unit is done; `fleet`, `decisions` and `wait` show a running fleet;"
     " `arbitrate` and `lease` keep two agents off the same paths. Every answer has the exit code of"
-    " its verb as `exit_code`: a refusal is an answer, and no error."
+    " its verb as `exit_code`: a refusal is an answer, and no error. Leave out `workspace`, unless"
+    " you mean another repository than the one that the server was started in."
 )
 CACHEABLE = {  # their answers say for how long they hold; 0: ask again
     "server/discover",

@@ -8,10 +8,13 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.errors import BadInput
+from dos.mcp.outputs import output_schema
 from dos.text import nearest_names, quote, suggest
+from dos.verbs.args import LARGEST
+from dos.verbs.invoke import check_encoding
 
 Given = dict[str, Any]  # arguments by name
 JSON_TYPES: dict[str, dict[str, Any]] = {
@@ -60,6 +63,7 @@ class Argument(Struct, frozen=True, kw_only=True):
     required: bool = False
     default: Any = None
     choices: tuple[str, ...] = ()
+    effect: Effect = Effect.READ  # of a call that gives it, where that is more than the tool's
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the values."""
@@ -73,14 +77,24 @@ class Argument(Struct, frozen=True, kw_only=True):
         return schema
 
     def check(self, value: Any) -> None:
-        """Raise BadInput for a value of another type, or that is none of the choices."""
+        """Raise BadInput for a value of another type, for text that no verb can get, and for one
+        that is none of the choices."""
         if not self._fits(value):
             raise BadInput(f"{self.name} must be {WORDS[self.kind]}")
+        if isinstance(value, int | float) and not abs(value) < LARGEST:
+            raise BadInput(f"{self.name} is out of range: {value}")
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str):
+                check_encoding(text)
         if self.choices and value not in self.choices:
             raise BadInput(
                 f"{self.name} cannot be {quote(value)}",
                 hint=f"Choose one of: {', '.join(self.choices)}.",
             )
+
+    def is_blank(self, value: Any) -> bool:
+        """Whether a value says as much as none. No objects are not: they are said to be none."""
+        return value == "" or (value == [] and self.kind != "objects")
 
     def _fits(self, value: Any) -> bool:
         """Whether a value has the type of the argument; true and false are no numbers."""
@@ -92,7 +106,8 @@ class Argument(Struct, frozen=True, kw_only=True):
         return isinstance(value, list) and all(isinstance(part, parts) for part in value)
 
 
-WORKSPACE = Argument(name="workspace", about="directory in the repository", default=".")
+# What it is stands once in the instructions of the server, and not in every tool.
+WORKSPACE = Argument(name="workspace", default=".")
 
 
 class Call(Struct, frozen=True):
@@ -115,7 +130,6 @@ class Tool(Struct, frozen=True, kw_only=True):
     waits: bool = False  # a call may take long on purpose: it has no deadline
     prepare: Callable[[Given], Call] | None = None  # default: the verb, with the same arguments
     shape: Callable[[Any, Given], Any] | None = None  # makes an object of the verb's data
-    output: Mapping[str, Any] | None = None  # JSON Schema of the answer, where it has a type
 
     def listed(self) -> dict[str, Any]:
         """Return the tool as `tools/list` shows it."""
@@ -133,15 +147,20 @@ class Tool(Struct, frozen=True, kw_only=True):
         if not reads:
             annotations["destructiveHint"] = self.destructive
             annotations["idempotentHint"] = self.idempotent
-        listed = {
+        return {
             "name": self.name,
             "description": self.about,
             "inputSchema": schema,
+            "outputSchema": output_schema(self.name),
             "annotations": annotations,
         }
-        if self.output is not None:
-            listed["outputSchema"] = dict(self.output)
-        return listed
+
+    def narrowed(self, allows: Callable[[Effect], bool]) -> "Tool":
+        """Return the tool without the arguments whose effect is not allowed."""
+        kept = tuple(argument for argument in self.arguments if allows(argument.effect))
+        if len(kept) == len(self.arguments):
+            return self
+        return structs.replace(self, arguments=kept)
 
     def check(self, given: Mapping[str, Any]) -> Given:
         """Return the arguments that were given, without null and without empty optional texts.
@@ -154,7 +173,7 @@ class Tool(Struct, frozen=True, kw_only=True):
             argument = known.get(name)
             if argument is None:
                 raise self._unknown_argument(name, list(known))
-            if value is None or (value in ("", []) and not argument.required):
+            if value is None or (argument.is_blank(value) and not argument.required):
                 continue
             argument.check(value)
             found[name] = value

@@ -1,10 +1,18 @@
 """The tools of a worker's agent: what may I change, and would my work be believed?"""
 
+from dos.errors import BadInput
 from dos.mcp.tool import Argument, Call, Given, Tool
+from dos.text import quote
 
 
 def _claim(given: Given) -> Call:
-    return Call("reconcile", {**given, "claimed_done": True})
+    """Ask about the commits of the caller's own tree: the fleet lands them only afterwards."""
+    plan, slash, unit = given["unit"].rpartition("/")
+    if not slash:
+        raise BadInput(
+            f"{quote(unit)} names no plan", hint="Write the unit as PLAN/UNIT, such as AUTH/AUTH3."
+        )
+    return Call("verify", {"units": [plan, unit]})
 
 
 WORKER_TOOLS = (
@@ -15,8 +23,8 @@ WORKER_TOOLS = (
     ),
     Tool(
         name="claim",
-        about="Say that a unit is done. Git answers whether it is: what is missing stays open.",
-        verb="reconcile",
+        about="Say that a unit is done. Git answers whether your commits show it.",
+        verb="verify",
         arguments=(Argument(name="unit", about="the unit, as PLAN/UNIT", required=True),),
         prepare=_claim,
     ),

@@ -1,7 +1,7 @@
 """Compare a "done" claim with git.
 
-The caller says whether the unit shipped, or names its plan and phase, and the landings in the
-journal are checked against git.
+The caller says whether the unit shipped. Otherwise the landings in the journal are checked against
+git: of a unit that is named as PLAN/UNIT, or of the one that --plan and --phase name.
 """
 
 from typing import Annotated
@@ -42,7 +42,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     """Compare the claim with what the caller states, or with the landings and git.
 
-    Raises BadInput if it is neither stated whether the unit shipped nor where to look that up.
+    Raises BadInput where neither is known.
     """
     unit = validated_name(args.unit, "unit")
     if args.oracle_shipped and args.no_oracle_shipped:
@@ -57,14 +57,8 @@ def run(args: Args, context: Context) -> Reply:
             oracle_shipped=args.oracle_shipped,
             why="by your account",
         )
-    elif args.plan and args.phase:
-        evidence = _evidence_of_landings(args, context)
     else:
-        raise BadInput(
-            "it is not known whether the unit shipped",
-            hint=f"Look it up: dos reconcile {unit} --plan PLAN --phase {unit}; "
-            "or state it: --no-oracle-shipped",
-        )
+        evidence = _evidence_of_landings(args, context)
     verdict = reconcile.judge(evidence)
     return Reply(
         code=verdict.exit_code,
@@ -76,7 +70,8 @@ def run(args: Args, context: Context) -> Reply:
 
 def _evidence_of_landings(args: Args, context: Context) -> Evidence:
     """Check the unit's landing in the journal against git."""
-    name = f"{validated_name(args.plan, 'plan')}/{validated_name(args.phase, 'phase')}"
+    plan, phase = _looked_up(args)
+    name = f"{validated_name(plan, 'plan')}/{validated_name(phase, 'phase')}"
     truth = landed.gather(context.world, [name])[name]
     why = ""
     if isinstance(truth, Landed):
@@ -85,3 +80,18 @@ def _evidence_of_landings(args: Args, context: Context) -> Evidence:
         why = truth.why
     shipped: bool | Unknown = landed.shipped(truth)
     return Evidence(unit=args.unit, claimed=args.claimed_done, oracle_shipped=shipped, why=why)
+
+
+def _looked_up(args: Args) -> tuple[str, str]:
+    """Return the plan and the phase to look up. Raises BadInput where they are not given."""
+    if args.plan and args.phase:
+        return args.plan, args.phase
+    plan, slash, phase = args.unit.rpartition("/")
+    if args.plan or args.phase or not slash:
+        name = phase or args.unit
+        raise BadInput(
+            "it is not known whether the unit shipped",
+            hint=f"Look it up: dos reconcile {args.unit} --plan PLAN --phase {name}; "
+            "or state it: --no-oracle-shipped",
+        )
+    return plan, phase

@@ -68,7 +68,9 @@ def run(args: Args, context: Context) -> Reply:
     prefix = finding.cd_prefix(world)
     findings = []
     for entry in examine.examine(world, more):
-        findings.append(structs.replace(entry, fix=prefix + entry.fix))
+        if not entry.fix.startswith(prefix):  # some checks have done so
+            entry = structs.replace(entry, fix=prefix + entry.fix)
+        findings.append(entry)
     report = view.Report(
         facts=facts.gather(world),
         config=world.config,
