@@ -85,10 +85,10 @@ def test_opencode_is_told_where_to_work():
     assert "--dir" not in registry.find("opencode").launch("p", Settings()).argv
 
 
-def test_gemini_trusts_the_worktree_without_losing_the_hooks_of_the_project():
+def test_gemini_trusts_the_worktree_after_its_settings_were_left_out():
     launch = registry.find("gemini").launch("p", Settings())
-    assert launch.environment == {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
-    assert "--skip-trust" not in launch.argv
+    assert "--skip-trust" in launch.argv
+    assert launch.environment == {}, "with the variable the repository's settings would be read"
 
 
 def test_claude_is_told_how_much_it_may_use():

@@ -2,7 +2,7 @@
 
 import pytest
 from agent_fleet import committing, made_by, say_done
-from programs import CLAUDE_CODE, CODEX, Program
+from programs import ALL, Program
 
 UNIT = "GREET/GREET1"
 pytestmark = pytest.mark.timeout(900)  # the first run on a machine installs the programs
@@ -20,7 +20,7 @@ def strays(program: Program) -> list[dict[str, object]]:
     ]
 
 
-@pytest.mark.parametrize("program", [CLAUDE_CODE, CODEX], ids=lambda program: program.name)
+@pytest.mark.parametrize("program", ALL, ids=lambda program: program.name)
 def test_a_write_outside_of_the_lane_is_refused_before_it_happens(new_fleet, program):
     fleet = new_fleet({"api": [UNIT]}, program)
     model = fleet.staff(program, strays(program))

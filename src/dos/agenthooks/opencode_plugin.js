@@ -5,13 +5,17 @@ import { createConnection } from "node:net"
 
 const COMMAND = ["dos"]
 const SECONDS = 10
+// An agent of a fleet waits for as long as its worker lives, and does nothing unasked but read.
+const OF_FLEET = Boolean(process.env.DOS_LEASE_KEY && process.env.DOS_HOOK_SOCKET)
+const READERS = ["read", "grep", "glob", "list", "ls", "todoread", "todowrite", "webfetch",
+  "websearch", "codesearch", "skill"]
 
 function viaSocket(path, moment, event) {
   return new Promise((resolve) => {
     let text = ""
     const socket = createConnection(path)
     const end = () => { socket.destroy(); resolve(text) }
-    socket.setTimeout(SECONDS * 1000, end)
+    if (!OF_FLEET) socket.setTimeout(SECONDS * 1000, end)
     socket.on("error", end)
     socket.on("connect", () => socket.write(
       JSON.stringify({ v: 1, ask: "hook", moment, dialect: "opencode", event }) + "\n"))
@@ -41,8 +45,9 @@ async function ask(moment, event, directory) {
     const reply = JSON.parse(await viaSocket(socket, moment, event))
     return JSON.parse(reply.stdout || "{}")
   } catch {
-    // An agent of a fleet may do nothing unasked; a person's own session continues.
+    // A person's own session continues.
     if (!process.env.DOS_LEASE_KEY || moment !== "pretool") return {}
+    if (READERS.includes(event.tool_name)) return {}
     const permissionDecisionReason = "dos did not answer, so this call is refused."
     return { hookSpecificOutput: { permissionDecision: "deny", permissionDecisionReason } }
   }
@@ -68,6 +73,14 @@ export const Dos = async ({ client, directory }) => {
     await client.session.prompt({ path: { id }, body: { parts: [{ type: "text", text: answer.reason }] } })
   }
 
+  // `opencode run` prints nothing of its retries, so the worker is told of them here.
+  async function reportStatus(id, status) {
+    if (!OF_FLEET || status?.type !== "retry") return
+    const seconds = Math.max(0, (status.next - Date.now()) / 1000)
+    const report = { type: status.type, attempt: status.attempt, message: status.message, seconds }
+    await ask("session", { ...common("session.status", id), status: report }, directory)
+  }
+
   return {
     "tool.execute.before": async (input, output) => {
       calls.set(input.callID, output.args)
@@ -86,6 +99,7 @@ export const Dos = async ({ client, directory }) => {
     },
     event: async ({ event }) => {
       const id = event.properties?.sessionID ?? event.properties?.info?.id
+      if (event.type === "session.status") return reportStatus(id, event.properties.status)
       if (event.type === "session.idle") await stop(id)
       if (event.type === "session.created") {
         await ask("session", common("SessionStart", id), directory)

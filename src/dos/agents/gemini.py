@@ -28,9 +28,9 @@ vendor = catalog.GEMINI.vendor
 program = catalog.GEMINI.program
 tested = catalog.GEMINI.tested
 
-_ARGUMENTS = ("--output-format", "stream-json", "--yolo")
-# Not --skip-trust: it takes effect after the settings are read and silently disables project hooks.
-_ENVIRONMENT = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
+# --skip-trust takes effect after the settings are read, so that those of the repository (hooks,
+# servers, commands, a switch for all hooks) and its `.env` are not. Hooks of extensions still run.
+_ARGUMENTS = ("--output-format", "stream-json", "--yolo", "--skip-trust")
 _RETRY = re.compile(r"^Attempt \d+ failed(?: with status (\d{3}))?\b.{0,80}?Retrying")
 # A quota that is back sooner is no usage window: the program itself waits that long.
 _SHORT_QUOTA = timedelta(minutes=5)
@@ -52,7 +52,7 @@ def launch(prompt: str, settings: Settings) -> Launch:
     argv = [*(settings.command or (program,)), *_ARGUMENTS]
     if settings.model:
         argv += ["--model", settings.model]
-    return Launch(argv=[*argv, *settings.arguments], stdin=prompt, environment=_ENVIRONMENT)
+    return Launch(argv=[*argv, *settings.arguments], stdin=prompt)
 
 
 class State(StreamState, frozen=True, kw_only=True):

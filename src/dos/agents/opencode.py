@@ -85,11 +85,26 @@ def on_line(state: State, line: str) -> State:
         if _REJECTED in line:
             return structs.replace(state, denied=line.strip())
         return state
+    if record.get("type") == "session.status":
+        return _on_status(state, as_mapping(record.get("status")))
     session = as_text(record.get("sessionID")) or state.session
     state = structs.replace(state, began=True, stuck=None, session=session)
     if record.get("type") == "error":
         return structs.replace(state, error=as_mapping(record.get("error")))
     return _on_part(structs.replace(state, waiting=None), record)
+
+
+def _on_status(state: State, status: dict[str, Any]) -> State:
+    """The state after what the plugin of dos reports: a retry, of which the program prints nothing.
+
+    Only a record shows that the agent works again: "busy" is also a retry that fails.
+    """
+    if status.get("type") != "retry":
+        return state
+    message = as_text(status.get("message"))
+    seconds = stream.as_amount(status.get("seconds"))
+    waiting = provider_errors.classify_retry(message, seconds=seconds)
+    return structs.replace(stream.with_waiting(state, waiting), stuck=message)
 
 
 def _on_part(state: State, record: dict[str, Any]) -> State:

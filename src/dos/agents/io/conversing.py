@@ -20,7 +20,7 @@ from dos.machine.streams import ProgramInput
 from dos.permission.ask import Allow, Answer, AskPerson, Deny
 from dos.unknown import Unknown, call_or_unknown
 
-Judge = Callable[[Asks], Answer]
+Judge = Callable[..., Answer]  # of an Asks, and by which way it came
 
 NO_JUDGE = "The request could not be judged, so it is refused"
 NOBODY_THERE = Deny(

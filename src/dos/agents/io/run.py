@@ -8,13 +8,15 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from dos.agents import registry
 from dos.agents.adapter import Adapter, AgentOutcome, Clocks, Ending, Launch, Settings, Usage
+from dos.agents.io import hooked
 from dos.agents.io.candidates import ConfiguredAgent
 from dos.agents.io.conversing import ConversationMonitor, Judge
 from dos.agents.io.home import PrivateHome
+from dos.agents.io.hooked import HookedMonitor
 from dos.agents.io.monitor import AgentMonitor
 from dos.agents.logins import Credentials
 from dos.agents.registry import SafeConversation
@@ -31,6 +33,14 @@ from dos.unknown import Unknown
 # Some programs need seconds to start, and more while others of them start.
 VERSION_SECONDS = 30.0
 PROGRESS_SECONDS = 60.0  # how often an agent's commits are looked at while it works
+
+
+class Asking(Struct, frozen=True, kw_only=True):
+    """Who answers an agent that asks, and where: a socket for its hooks; None: it has none."""
+
+    judge: Judge
+    remember: hooked.Memory
+    socket: Path | None
 
 
 class Launcher:
@@ -57,6 +67,7 @@ class Launcher:
         log: Path,
         snapshot: Callable[[], object],
         judge: Judge,
+        remember: hooked.Memory,
         walls: Walls | None = None,
     ) -> AgentResult:
         """Run the agent until it ends or has to be ended, and return how it ended.
@@ -64,7 +75,7 @@ class Launcher:
         It is ended when a time limit passes, its allowance is used up, its run is halted, or the
         lease is lost. `snapshot` returns what git shows of its work; an agent that does not change
         that for `[workers] idle_seconds` is ended too. `judge` says whether it may use a tool, if
-        it asks. `walls` say what it may touch.
+        it asks, and `remember` is told which it has used. `walls` say what it may touch.
         """
         adapter, model = configured.adapter, configured.settings.model
         allowance = _start_allowance(configured, effect)
@@ -77,7 +88,12 @@ class Launcher:
         def should_stop() -> bool:
             return monitor.must_stop() or bool(monitor.overspent)
 
-        monitor = self._monitor(adapter, effect, overspent, judge)
+        socket = None
+        if hooked.can_ask(adapter.name, walls):
+            home = hooked.wire_home(home, adapter.name, Path(effect.worktree.path))
+            socket = home.temporary / hooked.SOCKET_NAME
+        asking = Asking(judge=judge, remember=remember, socket=socket)
+        monitor = self._monitor(adapter, effect, overspent, asking)
         with monitor:
             result = execute.run(
                 launch.argv,
@@ -101,16 +117,26 @@ class Launcher:
         adapter: Adapter,
         effect: RunAgent,
         overspent: Callable[[Sequence[Usage]], str],
-        judge: Judge,
+        asking: Asking,
     ) -> AgentMonitor:
-        """What watches the agent, and talks with it where it can ask."""
+        """What watches the agent, and answers it where it can ask."""
         journal: dict[str, Any] = {
             "open_store": self._open_store,
             "is_lost": self._is_lost,
             "last_version": self._last_version,
         }
         if isinstance(adapter, SafeConversation):
-            return ConversationMonitor(adapter, effect, overspent, judge, **journal)
+            return ConversationMonitor(adapter, effect, overspent, asking.judge, **journal)
+        if asking.socket is not None:
+            return HookedMonitor(
+                adapter,
+                effect,
+                overspent,
+                asking.judge,
+                asking.remember,
+                asking.socket,
+                **journal,
+            )
         return AgentMonitor(adapter, effect, overspent, **journal)
 
     def _ended(

@@ -7,6 +7,7 @@ from dos.agents.io.candidates import ConfiguredAgent
 from dos.config.schema import Config
 from dos.fleet.effects import RunAgent
 from dos.fleet.io.tool_judge import ToolJudge
+from dos.fleet.io.tool_memory import ToolMemory
 from dos.journal.store import Store
 from dos.landing.checks import Checks
 from dos.workspace import Workspace
@@ -52,3 +53,7 @@ class AgentStarts:
             is_lost=self._is_lost,
             open_store=self._open_store,
         )
+
+    def memory(self, effect: RunAgent) -> ToolMemory:
+        """Return what remembers the tool calls of the agent."""
+        return ToolMemory(effect.run_id, self._workspace, self._config, open_store=self._open_store)

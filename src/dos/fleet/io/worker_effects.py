@@ -295,6 +295,7 @@ class WorkerEffects:
                 log=logs.agent_log(self.workspace.state, effect),
                 snapshot=partial(self.trees.snapshot, effect.worktree),
                 judge=self._starts.judge(effect, agent),
+                remember=self._starts.memory(effect),
                 walls=self.checks.agent_walls(effect, agent, home),
             )
             orphans.end_processes(str(self.workspace.root), effect.lease)

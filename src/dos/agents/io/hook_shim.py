@@ -1,0 +1,48 @@
+"""The hook command of an agent of the fleet: ask its worker, print the answer.
+
+Run as `python -I -S -c SOURCE MOMENT DIALECT`, so it imports nothing of dos. It waits for as long
+as the worker lives, which watches over it. Without an answer it exits with 2, which refuses the
+call: the event is on its input, and the socket is named by DOS_HOOK_SOCKET.
+"""
+
+import _socket
+import os
+import sys
+
+NO_ANSWER = "dos did not answer, so this call is refused."
+
+
+def ask(path: str, moment: str, dialect: str, event: bytes) -> bytes:
+    """Send one request and return the line that answers it. Raises OSError where none comes."""
+    # A line break of JSON is only white space between its values.
+    body = event.replace(b"\r", b" ").replace(b"\n", b" ")
+    head = f'{{"v":1,"ask":"hook","moment":"{moment}","dialect":"{dialect}","event":'.encode()
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    connection.connect(path)
+    connection.sendall(head + body + b"}\n")
+    reply = b""
+    while not reply.endswith(b"\n"):
+        piece = connection.recv(65536)
+        if not piece:
+            raise OSError("the connection ended")
+        reply += piece
+    return reply
+
+
+def main(moment: str, dialect: str) -> int:
+    """Print what the worker answers, and return the exit code of the hook."""
+    import json
+
+    try:
+        event = sys.stdin.buffer.read()
+        reply = json.loads(ask(os.environ["DOS_HOOK_SOCKET"], moment, dialect, event))
+        answer = reply["stdout"]
+    except (OSError, ValueError, KeyError):
+        sys.stderr.write(f"{NO_ANSWER}\n")
+        return 2
+    sys.stdout.write(answer)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2]))

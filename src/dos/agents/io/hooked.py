@@ -1,0 +1,214 @@
+"""Watch an agent whose program asks by hooks, and answer them beside the thread that reads it.
+
+Its program calls a command or a plugin of ours before it uses a tool, and that asks by a socket in
+the agent's temporary folder. Whatever keeps an answer away, the call is refused.
+"""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from msgspec import json, structs
+
+from dos.agenthooks import dialects, socket_protocol
+from dos.agenthooks.events import Action, HookEvent, HookVerdict, Moment
+from dos.agenthooks.socket_protocol import Request
+from dos.agents.adapter import Adapter, Usage
+from dos.agents.conversation import Asks
+from dos.agents.homes import hook_wiring
+from dos.agents.io import hook_shim
+from dos.agents.io.conversing import NO_JUDGE, NOBODY_THERE
+from dos.agents.io.home import PrivateHome
+from dos.agents.io.hook_socket import HookSocket
+from dos.agents.io.monitor import AgentMonitor
+from dos.fleet.effects import RunAgent
+from dos.permission.ask import Allow, Answer, AskPerson, Deny
+from dos.permission.footprint import read_footprint
+from dos.sandbox.walls import Walls
+from dos.unknown import Unknown, call_or_unknown
+
+HOOK = "hook"  # how the agent asked, in the event of an answer
+SOCKET_NAME = "dos-hook"
+# Of these a program of the repository's own choice reads the first that is there.
+INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
+_STATUS = "session.status"  # of the plugin for opencode: what the program does not print
+
+
+class HookJudge(Protocol):
+    """Judges what one agent asks for. Called from any thread."""
+
+    def __call__(self, asked: Asks, via: str = ...) -> Answer:
+        """Whether the agent may use the tool."""
+
+
+# Records a call that was made; the answer may tell the agent that it is stuck.
+Memory = Callable[[HookEvent], HookVerdict]
+UNKNOWN_EVENT = "dos does not know this kind of event, so the call is refused."
+
+
+def can_ask(program: str, walls: Walls | None) -> bool:
+    """Whether the program asks by hooks, and its walls let them reach the socket.
+
+    A command of the user's may start it where neither our Python nor the socket is.
+    """
+    if program not in hook_wiring.PROGRAMS:
+        return False
+    return walls is None or not (walls.no_sockets or walls.program)
+
+
+def wire_home(home: PrivateHome, program: str, tree: Path) -> PrivateHome:
+    """Write the hooks of a program into its private home, and return the home with them."""
+    worker = hook_wiring.Worker(
+        socket=str(home.temporary / SOCKET_NAME),
+        shim=(sys.executable, "-I", "-S", "-c", _SHIM),
+        plugin=_PLUGIN,
+        instructions=_instructions(tree),
+    )
+
+    def read(name: str) -> str:
+        with suppress(OSError):
+            return (home.folder / name).read_text(encoding="utf-8", errors="replace")
+        return ""
+
+    wiring = hook_wiring.wire(program, worker, read)
+    for name, text in wiring.files.items():
+        path = home.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o600)
+    return structs.replace(home, variables={**home.variables, **wiring.variables})
+
+
+def _instructions(tree: Path) -> tuple[str, ...]:
+    """The file with the repository's words for agents; none where it has none."""
+    for name in INSTRUCTIONS:
+        if (tree / name).is_file():
+            return (str(tree / name),)
+    return ()
+
+
+# Read once: an upgrade of the package changes nothing for a worker that runs.
+_SHIM = Path(hook_shim.__file__).read_text(encoding="utf-8")
+_PLUGIN = files("dos.agenthooks").joinpath("opencode_plugin.js").read_text(encoding="utf-8")
+
+
+class HookedMonitor(AgentMonitor):
+    """Watches an agent that asks by hooks, and answers it."""
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        effect: RunAgent,
+        overspent: Callable[[Sequence[Usage]], str],
+        judge: HookJudge,
+        remember: Memory,
+        socket: Path,
+        **journal: Any,
+    ) -> None:
+        super().__init__(adapter, effect, overspent, **journal)
+        self._judge = judge
+        self._remember = remember
+        self._folding = threading.Lock()  # lines and hooks change the same state
+        self._open = 0  # requests that are being judged
+        self._counting = threading.Lock()
+        self._socket = HookSocket(socket, self._answer)
+
+    def __enter__(self) -> Self:
+        self._socket.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *ended: object) -> None:
+        super().__exit__(*ended)
+        self._socket.__exit__(*ended)
+
+    def on_line(self, line: str) -> None:
+        with self._folding:
+            super().on_line(line)
+
+    def is_asking_person(self) -> bool:
+        """Whether a request is open, so that the agent's silence says nothing."""
+        return self._open > 0
+
+    def _answer(self, request: Request) -> bytes:
+        """The line for one request. Raises BadInput for one that is not understood."""
+        if request.ask != "hook":
+            raise socket_protocol.unknown_ask(request.ask, ["hook"])
+        if request.event.get("hook_event_name") == _STATUS:
+            self._report(request.event)
+            return socket_protocol.hook_reply("", "")
+        event = dialects.parse(request.dialect, request.moment, request.event)
+        said = b""
+        verdict = self._verdict(request.moment, event)
+        if verdict is not None:
+            said = dialects.render(request.dialect, request.moment, verdict)
+        return socket_protocol.hook_reply(said.decode(), "")
+
+    def _report(self, event: dict[str, Any]) -> None:
+        """Fold what a hook reports of its program as a line that the program did not print."""
+        self.on_line(json.encode({"type": _STATUS, "status": event.get("status")}).decode())
+
+    def _verdict(self, moment: str, event: HookEvent) -> HookVerdict | None:
+        """What is said to a hook, about a call that is about to be made or that was made.
+
+        None: nothing. What an agent says when it stops is not checked here: git is, after it.
+        """
+        if moment == Moment.PRETOOL:
+            if event.moment != moment or not event.tool:
+                return HookVerdict(action=Action.DENY, reason=UNKNOWN_EVENT)
+            with self._asking():
+                return self._judged(event)
+        if moment == event.moment == Moment.POSTTOOL:
+            verdict = call_or_unknown(partial(self._remember, event))
+            if isinstance(verdict, HookVerdict):
+                return verdict
+        return None
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        with self._counting:
+            self._open += 1
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._open -= 1
+
+    def _judged(self, event: HookEvent) -> HookVerdict:
+        """The judge's answer; a judge that fails denies everything that is not proven to read."""
+        asked = Asks(
+            id="",
+            tool=event.tool,
+            arguments=dict(event.arguments),
+            paths=event.paths,
+            command=event.command,
+            cwd=event.cwd,
+        )
+        answer = call_or_unknown(partial(self._judge, asked, HOOK))
+        if isinstance(answer, AskPerson):
+            answer = NOBODY_THERE
+        if isinstance(answer, Unknown):
+            if _only_reads(event):
+                return HookVerdict()
+            answer = Deny(reason=f"{NO_JUDGE}: {answer.why}.", reason_class="NOT_JUDGED")
+        if isinstance(answer, Allow):
+            return HookVerdict()
+        return HookVerdict(action=Action.DENY, reason=answer.sentence)
+
+
+def _only_reads(event: HookEvent) -> bool:
+    """Whether a call is proven to change nothing."""
+    footprint = read_footprint(
+        event.tool,
+        event.arguments,
+        cwd=event.cwd or "/",
+        root="/",
+        host=event.host,
+        paths=event.paths,
+        command=event.command,
+    )
+    return footprint.reads_only
