@@ -7,15 +7,18 @@ from dos.permission.shell.words import Word
 MOST_NAMES = 64
 LONGEST_PATH = 4_096  # characters; no system takes more
 _BRACES = re.compile(r"\{([^{}]*+)\}")
+_SEQUENCE = re.compile(r"\{[^{}]*\.\.[^{}]*\}")
 _PATTERN = re.compile(r"[*?\[]")
 
 
 def expand_braces(word: Word) -> list[str] | None:
-    """Return the names that `a{b,c}` stands for; None where there are too many."""
+    """Return the names that `a{b,c}` stands for; None where they are many, or not certain."""
     if len(word.text) > LONGEST_PATH:
         return None
     if not word.has_brace:
         return [word.text]
+    if word.is_quoted or _SEQUENCE.search(word.text):  # which braces were quoted is not known
+        return None
     done: list[str] = []
     waiting = [word.text]
     while waiting:

@@ -1,5 +1,6 @@
 """What git commands write in a work tree. Commits and refs have a gate of their own."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field
@@ -12,18 +13,34 @@ from dos.permission.shell.words import Word
 _READS = name_table("""
     annotate blame cat-file check-attr check-ignore check-mailmap check-ref-format cherry
     count-objects describe diff diff-files diff-index diff-tree for-each-ref fsck grep help log
-    ls-files ls-remote ls-tree merge-base merge-tree name-rev range-diff rev-list rev-parse
+    ls-files ls-remote ls-tree merge-base name-rev range-diff rev-list rev-parse
     shortlog show show-branch show-ref status var verify-commit verify-pack verify-tag version
     whatchanged
     """)
 # They change the index, objects or refs, which the commit gate looks at, and no file of the tree.
 _GATED = name_table("""
-    add branch commit commit-tree config fetch gc hash-object maintenance mktag mktree notes
-    pack-refs prune push reflog remote repack replace stage symbolic-ref tag update-index update-ref
-    write-tree
+    add branch commit commit-tree config fetch gc hash-object maintenance merge-tree mktag mktree
+    notes pack-refs prune push reflog remote repack replace stage symbolic-ref tag update-index
+    update-ref write-tree
     """)
+# Of these, what only shows something: options of which one must be there and all may be, and
+# whether it also does without any.
+_SHOWS: dict[str, tuple[str, bool]] = {
+    "branch": ("-a -r -v -vv --all --remotes --list --show-current --no-color --verbose", True),
+    "tag": ("-l -n --list", True),
+    "remote": ("-v --verbose", True),
+    "config": ("-l --list --get --get-all --get-regexp --show-origin --global --local", False),
+    "reflog": ("--all --oneline", True),
+}
+_TAKES_OPERANDS = {"config": ("--get", "--get-all", "--get-regexp"), "tag": ("-l", "--list"),
+                   "branch": ("--list",)}  # fmt: skip
+_RUNS = ("ext-diff", "O", "open-files-in-pager", "upload-pack", "exec", "lost-found")
+UNREAD_PATCH = "the patch comes from elsewhere"
 _GATE = "the commit gate looks at what git {} changes"
 _TREE = "git {} can change any file of the tree"
+
+
+_FILE_NAME = re.compile(r"[^/]\.[A-Za-z][A-Za-z0-9]{0,7}$")  # unlike v1.2 and release-2.0
 
 
 class GitCommand(Struct, kw_only=True):
@@ -41,8 +58,8 @@ def split_command(words: Sequence[Word]) -> GitCommand:
     names = ("git-dir", "work-tree", "namespace", "exec-path", "config-env", "super-prefix")
     found = parse(words, letters, names, stops=True)
     command = GitCommand(
-        folders=found.values.get("C", []) + found.values.get("work-tree", []),
-        is_configured=found.has("c", "config-env", "exec-path"),
+        folders=found.all_values("C", "work-tree"),
+        is_configured=found.has("c", "config-env", "exec-path", "git-dir", "namespace"),
     )
     if found.operands:
         command.name = found.operands[0].text
@@ -63,6 +80,8 @@ def _effect(command: GitCommand) -> Effect:
     name = command.name
     if name in _READS or not name:
         return _reads(command.words)
+    if name in _SHOWS and _only_shows(name, command.words):
+        return NOTHING
     if name in _GATED:
         return unknown(_GATE.format(name))
     reader = _COMMANDS.get(name)
@@ -71,11 +90,25 @@ def _effect(command: GitCommand) -> Effect:
     return reader(command.words)
 
 
+def _only_shows(name: str, words: Sequence[Word]) -> bool:
+    """Whether a command that can change refs or settings was asked to list them."""
+    known, shows_without = _SHOWS[name]
+    given = [word.text for word in words if word.text.startswith("-")]
+    operands = [word for word in words if not word.text.startswith("-")]
+    if not all(word.is_literal for word in words) or not set(given) <= set(known.split()):
+        return False
+    if operands:
+        return any(option in given for option in _TAKES_OPERANDS.get(name, ()))
+    return shows_without or bool(given)
+
+
 def _removes(words: Sequence[Word]) -> Effect:
     found = parse(words, "", ("pathspec-from-file",))
     if found.has("cached"):
         return unknown(_GATE.format("rm --cached"))
-    return Effect(writes=found.operands)
+    if found.has("n", "dry-run"):
+        return NOTHING
+    return _operands_or_tree(found.operands, "rm")
 
 
 def _moves(words: Sequence[Word]) -> Effect:
@@ -91,13 +124,15 @@ def _cleans(words: Sequence[Word]) -> Effect:
 
 def _reads(words: Sequence[Word]) -> Effect:
     found = parse(words, "", ("output",))
-    if found.has("ext-diff", "O", "open-files-in-pager"):
-        return unknown("an option of git runs a program")
-    return Effect(writes=found.values.get("output", []))
+    if found.has(*_RUNS):
+        return unknown("an option of git runs a program or writes files")
+    return Effect(writes=found.all_values("output"))
 
 
 def _operands_or_tree(operands: list[Word], name: str) -> Effect:
     """What the operands name; without any, git chooses the files."""
+    if any(word.text.startswith(":") for word in operands):
+        return unknown("what a pattern of git matches is not known")
     if operands:
         return Effect(writes=operands)
     return unknown(_TREE.format(name))
@@ -116,7 +151,7 @@ def _checks_out(words: Sequence[Word]) -> Effect:
         if word.text == "--":
             return _operands_or_tree(list(words[index + 1 :]), "checkout")
     found = parse(words, "bB", ("orphan", "conflict", "pathspec-from-file"))
-    if found.has("b", "B", "orphan"):
+    if found.has("b", "B", "orphan", "t", "track", "detach", "d"):
         return unknown(_TREE.format("checkout"))
     effect = unknown(_TREE.format("checkout"))
     if len(found.operands) > 1:  # a commit and paths, or only paths
@@ -128,13 +163,14 @@ def _checks_out(words: Sequence[Word]) -> Effect:
 
 def _looks_like_path(text: str) -> bool:
     """Whether an operand of `git checkout` is rather a path than a branch or a commit."""
-    last = text.rpartition("/")[2]
-    return text in (".", "..") or text.endswith("/") or "." in last[1:] or text.startswith("./")
+    if text in (".", "..") or text.endswith("/") or text.startswith(("./", "../", "/")):
+        return True
+    return bool(_FILE_NAME.search(text)) and ".." not in text
 
 
 def _stashes(words: Sequence[Word]) -> Effect:
     if words and words[0].text in ("list", "show"):
-        return NOTHING
+        return _reads(words[1:])
     for index, word in enumerate(words):
         if word.text == "--":
             return _operands_or_tree(list(words[index + 1 :]), "stash")
@@ -156,11 +192,14 @@ def _applies(words: Sequence[Word]) -> Effect:
     found = parse(
         words, "pC", ("directory", "exclude", "include", "whitespace", "build-fake-ancestor")
     )
-    if found.has("check", "stat", "numstat", "summary") and not found.has("apply"):
+    writes = found.has("apply", "build-fake-ancestor")
+    if found.has("check", "stat", "numstat", "summary") and not writes:
         return NOTHING
     if found.has("cached"):
         return unknown(_GATE.format("apply --cached"))
-    return unknown("what a patch changes is not in the command")
+    if found.operands:
+        return unknown("what a patch changes is not in the command")
+    return unknown(UNREAD_PATCH)
 
 
 def _worktrees(words: Sequence[Word]) -> Effect:
@@ -185,14 +224,17 @@ def _clones(words: Sequence[Word]) -> Effect:
 
 def _inits(words: Sequence[Word]) -> Effect:
     found = parse(words, "b", ("initial-branch", "template", "separate-git-dir"))
-    return Effect(writes=found.operands[:1] or [Word(text=".git")])
+    return Effect(
+        writes=found.operands[:1] or [Word(text=".git")],
+        unknown="git copies a template",
+    )
 
 
 def _exports(words: Sequence[Word]) -> Effect:
     found = parse(words, "o", ("output", "output-directory"))
     for name in ("o", "output", "output-directory"):
-        if name in found.values:
-            return Effect(writes=found.values[name])
+        if values := found.all_values(name):
+            return Effect(writes=values, unknown="git can run a program for it")
     return unknown("git writes a file whose name is not known")
 
 

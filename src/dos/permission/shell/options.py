@@ -9,22 +9,43 @@ from dos.permission.shell.words import Word
 
 
 class Arguments(Struct, kw_only=True):
-    """What a program was given: options with and without a value, and operands."""
+    """What a program was given: options with and without a value, and operands.
 
-    flags: set[str] = field(default_factory=set)  # letters and long names
-    values: dict[str, list[Word]] = field(default_factory=dict)
+    Long names may be shortened, as programs allow it: `--out` stands for all names that it begins.
+    """
+
+    letters: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)  # long, as they were given
+    valued: dict[str, list[Word]] = field(default_factory=dict)  # letters and long names
     operands: list[Word] = field(default_factory=list)
+    full_names: frozenset[str] = frozenset()  # that stand for themselves, not for longer ones
 
     def has(self, *names: str) -> bool:
         """Whether one of these options was given, with or without a value."""
-        return any(name in self.flags or name in self.values for name in names)
+        given = self.letters | self.names | self.valued.keys()
+        return any(self._means(one, name) for one in given for name in names)
+
+    def all_values(self, *names: str) -> list[Word]:
+        """The values of these options."""
+        found: list[Word] = []
+        for name in names:
+            for given, values in self.valued.items():
+                if self._means(given, name):
+                    found += values
+        return found
 
     def value(self, *names: str) -> Word | None:
-        """The value of the first of these options that has one."""
+        """The last value of the first of these options that has one."""
         for name in names:
-            if name in self.values:
-                return self.values[name][-1]
+            if values := self.all_values(name):
+                return values[-1]
         return None
+
+    def _means(self, given: str, name: str) -> bool:
+        """Whether an option is meant by what was given."""
+        if len(given) == 1 or len(name) == 1 or given in self.full_names:
+            return given == name
+        return name.startswith(given)
 
 
 def parse(
@@ -36,7 +57,7 @@ def parse(
     operand is an operand, as in programs that start others.
     """
     long_names = frozenset(names)
-    found = Arguments()
+    found = Arguments(full_names=long_names)
     rest = deque(words)
     while rest:
         word = rest.popleft()
@@ -53,26 +74,26 @@ def parse(
     return found
 
 
-def _take_long(found: Arguments, word: Word, rest: deque[Word], names: frozenset[str]) -> None:
+def _take_long(found: Arguments, word: Word, rest: deque[Word], names: Iterable[str]) -> None:
     name, equals, _ = word.text[2:].partition("=")
     if equals:
         value = structs.replace(word, text=word.text[len(name) + 3 :])
-        found.values.setdefault(name, []).append(value)
-    elif name in names and rest:
-        found.values.setdefault(name, []).append(rest.popleft())
+        found.valued.setdefault(name, []).append(value)
+    elif rest and any(full.startswith(name) for full in names):
+        found.valued.setdefault(name, []).append(rest.popleft())
     else:
-        found.flags.add(name)
+        found.names.add(name)
 
 
 def _take_letters(found: Arguments, word: Word, rest: deque[Word], letters: str) -> None:
     for index, letter in enumerate(word.text[1:], start=2):
         if letter not in letters:
-            found.flags.add(letter)
+            found.letters.add(letter)
             continue
         value = word.text[index:]
         if value:
             attached = structs.replace(word, text=value)
-            found.values.setdefault(letter, []).append(attached)
+            found.valued.setdefault(letter, []).append(attached)
         elif rest:
-            found.values.setdefault(letter, []).append(rest.popleft())
+            found.valued.setdefault(letter, []).append(rest.popleft())
         return

@@ -7,8 +7,11 @@ _SECTION = re.compile(
     re.MULTILINE,
 )
 _BEGIN = re.compile(r"^\*\*\* Begin Patch", re.MULTILINE)
-_DIFF = re.compile(r"^(?:---|\+\+\+) (?:\"?)([^\t\n\"]+)", re.MULTILINE)
-_RENAME = re.compile(r"^(?:rename|copy) (?:from|to) (.+)$", re.MULTILINE)
+_HEADER = re.compile(r"(?:---|\+\+\+|\*\*\*) (\"(?:[^\"\\]|\\.)*\"|[^\t]+)")
+_RENAME = re.compile(r"(?:rename|copy) (?:from|to) (.+)")
+_GIT = re.compile(r"diff --git (\"?[a-z]/.+?) (\"?[a-z]/.+)")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_OCTAL = re.compile(rb"\\([0-7]{3})")
 
 
 def patched_paths(text: str) -> tuple[str, ...]:
@@ -22,11 +25,45 @@ def is_patch(text: str) -> bool:
 
 
 def diff_paths(text: str, strip: int = 1) -> tuple[str, ...]:
-    """Return the paths that a unified diff changes, without their first `strip` folders."""
+    """Return the paths that a diff changes, without their first `strip` folders.
+
+    Lines of a hunk are no headers, whatever they look like.
+    """
     paths: list[str] = []
-    for name in _DIFF.findall(text):
-        name = name.strip()
+    removed = added = 0  # lines of the hunk that are still to come
+    for line in text.split("\n"):
+        if removed > 0 or added > 0:
+            removed -= line[:1] in ("-", " ", "")
+            added -= line[:1] in ("+", " ", "")
+        elif hunk := _HUNK.match(line):
+            removed = int(hunk[1] or 1)
+            added = int(hunk[2] or 1)
+        else:
+            paths += _named_by(line, strip)
+    return tuple(dict.fromkeys(paths))
+
+
+def _named_by(line: str, strip: int) -> list[str]:
+    """The paths that a line outside of the hunks names."""
+    if found := _HEADER.match(line):
+        names = [found[1]]
+    elif found := _RENAME.match(line):
+        return [_unquoted(found[1].strip())]
+    elif found := _GIT.match(line):
+        names = [found[1], found[2]]
+    else:
+        return []
+    paths = []
+    for name in map(_unquoted, map(str.strip, names)):
         if name and name != "/dev/null":
             paths.append("/".join(name.split("/")[strip:]) or name)
-    paths += [name.strip() for name in _RENAME.findall(text)]
-    return tuple(dict.fromkeys(paths))
+    return paths
+
+
+def _unquoted(name: str) -> str:
+    """A name without git's quotes, which stand around names with special characters."""
+    if not name.startswith('"'):
+        return name
+    raw = _OCTAL.sub(lambda code: bytes([int(code[1], 8) & 0xFF]), name.strip('"').encode())
+    text = raw.decode(errors="surrogateescape")
+    return text.replace('\\"', '"').replace("\\\\", "\\")

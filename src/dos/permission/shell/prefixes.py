@@ -10,11 +10,20 @@ from dos.permission.shell.options import Arguments, parse
 from dos.permission.shell.words import Word
 
 _KEYWORDS = name_table("if then elif else while until do ! time { } fi done esac function")
+_WITH_WORDS = ("for", "select", "case")  # what follows them is no program
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
+# By these the words of a command mean another program, file or folder, or a program runs others.
+_STEERS = re.compile(
+    r"(?:PATH|HOME|CDPATH|LD_\w+|DYLD_\w+|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|BASH_FUNC\w*|PS[0-4]"
+    r"|PROMPT_COMMAND|GIT_\w+|\w*PAGER|LESS\w*|EDITOR|VISUAL|XDG_\w+|RIPGREP_CONFIG_PATH"
+    r"|TAR_OPTIONS|GZIP|CURL_HOME|WGETRC)\+?="
+)
+_HARMLESS = re.compile(r"\w*PAGER=(?:cat|less|more)?|GIT_(?:OPTIONAL_LOCKS|TERMINAL_PROMPT)=\d")
+_ASSIGNS = name_table("export declare typeset readonly local")
 _RUNS_ANOTHER = {
     # Each with its options that take a value.
     "env": ("uCS", ("unset", "chdir", "split-string")),
-    "sudo": ("ugCDhpRrTt", ("user", "group", "chdir", "prompt", "host")),
+    "sudo": ("ugCDhpRrTtU", ("user", "group", "chdir", "prompt", "host")),
     "doas": ("uC", ()),
     "nohup": ("", ()),
     "nice": ("n", ("adjustment",)),
@@ -32,6 +41,7 @@ _RUNS_ANOTHER = {
     "busybox": ("", ()),
     "noglob": ("", ()),
 }
+_IN_THIS_SHELL = name_table("command builtin exec time noglob")
 _OPERANDS_BEFORE = {"timeout": 1}
 _RUNS_WHAT_IT_READS = name_table(
     "xargs parallel source . trap watch entr ssh su chroot script strace ltrace flock"
@@ -43,6 +53,7 @@ class Unwrapped(Struct, kw_only=True):
 
     words: Sequence[Word] = ()
     folder: Word | None = None  # in which it is started
+    is_child: bool = False  # a process of its own, which changes no folder of the shell
     script: Word | None = None  # that `env -S` splits into words
     writes: list[Word] = field(default_factory=list)
     unknown: str = ""
@@ -50,16 +61,20 @@ class Unwrapped(Struct, kw_only=True):
 
 def without_keywords(words: Sequence[Word]) -> Sequence[Word]:
     """The words from the first that names a program; none for `for NAME in …` and `case …`."""
-    index = 0
-    while index < len(words):
-        word = words[index]
-        if word.is_quoted or word.text not in _KEYWORDS:
-            break
-        index += 1
-    rest = words[index:]
-    if rest and not rest[0].is_quoted and rest[0].text in ("for", "select", "case"):
+    keywords = leading_keywords(words)
+    if any(word.text in _WITH_WORDS for word in keywords):
         return ()
-    return rest
+    return words[len(keywords) :]
+
+
+def leading_keywords(words: Sequence[Word]) -> Sequence[Word]:
+    """The keywords that a command begins with."""
+    index = 0
+    while index < len(words) and not words[index].is_quoted:
+        if words[index].text not in _KEYWORDS and words[index].text not in _WITH_WORDS:
+            break
+        index += 2 if words[index].text == "function" else 1
+    return words[:index]
 
 
 def without_wrappers(words: Sequence[Word]) -> Unwrapped:
@@ -70,14 +85,18 @@ def without_wrappers(words: Sequence[Word]) -> Unwrapped:
         index = 0
         while index < len(rest) and _ASSIGNMENT.match(rest[index].text):
             index += 1
+        _note_steering(found, rest[:index])
         rest = rest[index:]
         if not rest or not rest[0].is_literal:
             break
         name = rest[0].text.rpartition("/")[2]
+        if name in _ASSIGNS:
+            _note_steering(found, rest[1:])
         if name in _RUNS_WHAT_IT_READS:
             found.unknown = f"{name} runs what it is given"
         if name not in _RUNS_ANOTHER:
             break
+        found.is_child = found.is_child or name not in _IN_THIS_SHELL
         letters, names = _RUNS_ANOTHER[name]
         options = parse(rest[1:], letters, names, stops=True)
         _read_options(found, name, options)
@@ -89,12 +108,21 @@ def without_wrappers(words: Sequence[Word]) -> Unwrapped:
     return found
 
 
+def _note_steering(found: Unwrapped, words: Sequence[Word]) -> None:
+    """Note assignments after which programs and paths are not what their names say."""
+    for word in words:
+        is_harmless = word.is_literal and _HARMLESS.fullmatch(word.text)
+        if _STEERS.match(word.text) and not is_harmless:
+            found.unknown = f"{word.text.partition('=')[0][:40]} decides what is run"
+
+
 def _read_options(found: Unwrapped, name: str, options: Arguments) -> None:
     """Note the folder that a wrapper changes to, and a file that it writes."""
     folder = options.value("C", "D", "chdir") if name in ("env", "sudo") else None
     if folder is not None:
         found.folder = folder
-    if name == "env":
+    if name == "env" and options.has("S", "split-string"):
+        found.unknown = "env splits a text into words"
         found.script = options.value("S", "split-string")
     if name == "sudo" and options.has("s", "i", "shell", "login", "e", "edit"):
         found.unknown = "sudo starts a shell or an editor"

@@ -1,37 +1,28 @@
 """What the programs of a shell write, by their options and operands."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import structs
 
+from dos.permission.shell.archives import ARCHIVERS
 from dos.permission.shell.effect import NOTHING, Effect, inside, unknown
+from dos.permission.shell.git_commands import UNREAD_PATCH
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import Arguments, parse
+from dos.permission.shell.readers import UNLESS, Program
+from dos.permission.shell.sed_script import only_prints
 from dos.permission.shell.words import Word
 
-# They write nothing, except where they are sent.
-READERS = name_table("""
-    : [ [[ alias base32 base64 basename bat break cat cd cksum clear cmp column comm complete
-    continue cut date declare df diff dir dirname dos du echo egrep eza exa export expand expr false
-    fgrep file fmt fold free getconf getent getopt getopts grep groups hash head help hexdump
-    history hostname id ioctl jobs jq kill last less let lines local locale ls lsblk lscpu lsof man
-    md5sum mdfind more nl nm nproc numfmt objdump od paste pgrep ping popd printenv printf ps
-    pushd pwd read readarray mapfile readelf readlink readonly realpath return rev rg set seq
-    sha1sum sha224sum sha256sum sha384sum sha512sum shift shopt shuf size sleep stat strings stty
-    sum tac tail test times tokei top tput tr tree true tsort tty type typeset ulimit umask
-    unalias uname unexpand unset uptime users vmstat w wait wc whatis whereis which who whoami
-    xmllint yes zcat zgrep zless
-    """)
-_SED_WRITES = re.compile(r"(?:^|[;{}\s/|#,!\dp])[wW]\s+\S|[/|#,]\w*e\b|(?:^|[;{}])\s*\d*e\b")
-_AWK_WRITES = re.compile(r">|\||system\s*\(|close\s*\(|@load|inplace")
+_AWK_WRITES = re.compile(r">|\||system\s*\(|close\s*\(|@|inplace")
+_MODE = re.compile(r"[-+=][rwxXstugo,+=-]*")
+_KEEPS_COPY = re.compile(r"-[a-zA-Z]*i.|--in-place=.")
+_LINKED = "what is written through a link lies elsewhere"
 _REMOTE = re.compile(r"^[^/]*:")
 _FIND_TESTS = name_table(
     "-name -iname -path -ipath -wholename -regex -iregex -newer -mtime -mmin -size -perm"
 )
 _FIND_OUTPUTS = ("-fprint", "-fprint0", "-fls", "-fprintf")
-
-Program = Callable[[Sequence[Word]], Effect]
 
 
 def _all_operands(letters: str = "", *names: str) -> Program:
@@ -47,8 +38,9 @@ def _all_but_first(letters: str, *names: str) -> Program:
     """A program whose first operand is a mode or an owner, unless a file gives it."""
 
     def read(words: Sequence[Word]) -> Effect:
-        found = parse(words, letters, names)
-        first = 0 if found.has("reference") else 1
+        found = parse([word for word in words if not _MODE.fullmatch(word.text)], letters, names)
+        has_mode = any(_MODE.fullmatch(word.text) for word in words)
+        first = 0 if has_mode or found.has("reference") else 1
         return Effect(writes=found.operands[first:])
 
     return read
@@ -63,21 +55,36 @@ def _moves(words: Sequence[Word]) -> Effect:
 
 
 def _copies(words: Sequence[Word]) -> Effect:
-    return _copied(parse(words, "tSgmo", ("target-directory", "suffix")))
+    found = parse(words, "tS", ("target-directory", "suffix"))
+    effect = _copied(found)
+    if found.has("l", "s", "link", "symbolic-link"):
+        effect.writes = [*found.operands, *effect.writes]
+        effect.unknown = _LINKED
+    elif found.has("b", "backup"):
+        effect.unknown = "the name of a backup is not known"
+    return effect
 
 
 def _installs(words: Sequence[Word]) -> Effect:
     found = parse(words, "tSgmo", ("target-directory", "suffix", "mode", "owner", "group"))
     if found.has("d", "directory"):
         return Effect(writes=found.operands)
-    return _copied(found)
+    effect = _copied(found)
+    if found.has("strip-program", "b", "backup"):
+        effect.unknown = "an option of it writes more files"
+    return effect
 
 
 def _links(words: Sequence[Word]) -> Effect:
     found = parse(words, "tS", ("target-directory", "suffix"))
     if len(found.operands) == 1 and not found.value("t", "target-directory"):
-        return Effect(writes=[inside(Word(text="."), found.operands[0])])
-    return _copied(found)
+        effect = Effect(writes=[inside(Word(text="."), found.operands[0])])
+    else:
+        effect = _copied(found)
+    if not found.has("s", "symbolic"):  # by a second name the same file is written
+        effect.writes = [*found.operands, *effect.writes]
+    effect.unknown = _LINKED
+    return effect
 
 
 def _copied(found: Arguments) -> Effect:
@@ -97,27 +104,45 @@ def _copied(found: Arguments) -> Effect:
 
 
 def _syncs(words: Sequence[Word]) -> Effect:
-    """`rsync` and `scp` write to their last operand, unless it is on another machine."""
-    found = parse(words, "efoTP", ("rsh", "exclude", "include", "filter", "files-from", "log-file"))
-    if len(found.operands) < 2:
-        return NOTHING
-    target = found.operands[-1]
-    effect = Effect(writes=[] if _REMOTE.match(target.text) else [target])
+    """`rsync` writes to its last operand, unless it is on another machine."""
+    places = ("log-file", "backup-dir", "partial-dir", "temp-dir", "write-batch")
+    names = ("rsh", "exclude", "include", "filter", "files-from", "chmod", "out-format", "suffix")
+    found = parse(words, "efTBM", (*places, *names, "exclude-from", "rsync-path", "link-dest"))
+    effect = Effect(writes=found.all_values("T", *places))
+    if found.has("e", "rsh", "rsync-path", "read-batch", "daemon"):
+        effect.unknown = "rsync runs a program"
+    if len(found.operands) > 1:
+        target = found.operands[-1]
+        effect.writes += [] if _REMOTE.match(target.text) else [target]
     if found.has("remove-source-files"):
         effect.writes += found.operands[:-1]
-    effect.writes += found.values.get("log-file", [])
+    return effect
+
+
+def _copies_remotely(words: Sequence[Word]) -> Effect:
+    """`scp` writes to its last operand, unless it is on another machine."""
+    found = parse(words, "cDFiJloPSX")
+    effect = unknown("scp runs a program")
+    effect.writes = [word for word in found.operands[-1:] if not _REMOTE.match(word.text)]
     return effect
 
 
 def _sed(words: Sequence[Word]) -> Effect:
     found = parse(_without_suffix(words), "efl", ("expression", "file", "line-length"))
-    scripts = found.values.get("e", []) + found.values.get("expression", [])
+    is_in_place = found.has("i", "in-place")
+    scripts = found.all_values("e", "expression")
     files = found.operands
+    if is_in_place and files and not files[0].text:  # the empty suffix of another sed
+        files = files[1:]
     if not scripts and not found.has("f", "file"):
-        scripts, files = files[:1], files[1:]
-    effect = Effect(writes=files if found.has("i", "in-place") else [])
-    if found.has("f", "file") or any(_SED_WRITES.search(script.text) for script in scripts):
+        scripts = files[:1]
+        files = files[1:]
+    effect = Effect(writes=files if is_in_place else [])
+    script = "\n".join(each.text for each in scripts)
+    if found.has("f", "file") or not only_prints(script):
         effect.unknown = "a sed script can write files"
+    elif is_in_place and any(_KEEPS_COPY.match(word.text) for word in words):
+        effect.unknown = "the name of a copy is not known"
     return effect
 
 
@@ -135,11 +160,10 @@ def _without_suffix(words: Sequence[Word]) -> list[Word]:
 
 
 def _awk(words: Sequence[Word]) -> Effect:
-    found = parse(words, "FvfiEel", ("assign", "field-separator", "file", "include", "source"))
-    if found.has("i", "f", "E", "file", "include", "load", "l"):
-        return unknown("an awk program can write files")
-    scripts = found.operands[:1] + found.values.get("source", []) + found.values.get("e", [])
-    if any(_AWK_WRITES.search(script.text) for script in scripts):
+    found = parse(words, "Fv", ("assign", "field-separator"))
+    given = found.letters | found.names | found.valued.keys()
+    has_others = not given <= {"F", "v", "assign", "field-separator", "posix", "csv"}
+    if has_others or any(_AWK_WRITES.search(script.text) for script in found.operands[:1]):
         return unknown("an awk program can write files")
     return NOTHING
 
@@ -200,34 +224,64 @@ def _dd(words: Sequence[Word]) -> Effect:
     return Effect(writes=writes)
 
 
-def _option_names_output(letters: str, output: tuple[str, ...], *names: str) -> Program:
-    """A program that only reads, unless an option names a file to write."""
+def _sorts(words: Sequence[Word]) -> Effect:
+    names = ("output", "key", "buffer-size", "field-separator", "temporary-directory", "parallel")
+    found = parse(words, "okStT", names)
+    effect = Effect(writes=found.all_values("o", "output"))
+    if found.has("compress-program"):
+        effect.unknown = "sort runs a program"
+    return effect
 
-    def read(words: Sequence[Word]) -> Effect:
-        found = parse(words, letters, names)
-        writes = []
-        for name in output:
-            writes += found.values.get(name, [])
-        return Effect(writes=writes)
 
-    return read
+def _edits_yaml(words: Sequence[Word]) -> Effect:
+    """`yq` prints, unless it edits in place; with `-s` it splits what it reads into files."""
+    found = parse(words, "opI", ("output-format", "input-format", "indent"))
+    effect = Effect()
+    if found.has("i", "inplace", "in-place"):
+        effect.writes = found.operands[1:] or found.operands
+    if found.has("s", "split-exp", "i", "inplace", "in-place"):
+        effect.unknown = "yq chooses the files"
+    return effect
+
+
+def _renames(words: Sequence[Word]) -> Effect:
+    """`rename` has two forms: an expression, or what is replaced by what."""
+    effect = unknown("the new names are not known")
+    effect.writes = parse(words).operands[1:]
+    return effect
+
+
+def _edits(words: Sequence[Word]) -> Effect:
+    """An editor writes its operands, and what its commands name."""
+    effect = unknown("the commands of an editor can write files")
+    effect.writes = parse(words, "cSp").operands
+    return effect
 
 
 def _second_operand(words: Sequence[Word]) -> Effect:
-    """`uniq` and `xxd` write to their second operand."""
-    found = parse(words, "fswcglos")
-    return Effect(writes=found.operands[1:2])
+    """`uniq` writes to its second operand."""
+    return Effect(writes=parse(words, "fswglo").operands[1:2])
+
+
+def _dumps(words: Sequence[Word]) -> Effect:
+    return Effect(writes=parse(words, "cglosn").operands[1:2])
 
 
 def _curl(words: Sequence[Word]) -> Effect:
     letters = "AbcCdDeEFHKmoPQrtTuUwxXyYz"
-    names = ("output", "output-dir", "header", "data", "request", "cookie-jar", "dump-header")
-    found = parse(words, letters, names)
+    writes = (
+        *("output", "cookie-jar", "dump-header", "trace", "trace-ascii", "stderr"),
+        *("etag-save", "libcurl", "hsts", "alt-svc"),
+    )
+    names = ("output-dir", "header", "data", "request", "user", "url", "max-time", "retry")
+    found = parse(words, letters, (*writes, *names))
     effect = Effect()
-    for name in ("o", "output", "c", "cookie-jar", "D", "dump-header"):
-        effect.writes += [word for word in found.values.get(name, []) if word.text != "-"]
-    if found.has("O", "remote-name", "remote-name-all", "K", "config", "output-dir"):
-        effect.unknown = "the name of the downloaded file is not known"
+    for word in found.all_values("o", "c", "D", *writes):
+        if word.text != "-":
+            effect.writes.append(word)
+    unnamed = ("O", "remote-name", "remote-name-all", "output-dir", "J", "remote-header-name")
+    if found.has(*unnamed, "K", "config", "T", "upload-file"):
+        effect.unknown = "the name of the written file is not known"
     return effect
 
 
@@ -239,54 +293,22 @@ def _wget(words: Sequence[Word]) -> Effect:
         effect = Effect(writes=[] if target.text == "-" else [target])
     elif folder := found.value("P", "directory-prefix"):
         effect = Effect(writes=[folder])
-    effect.writes += found.values.get("o", []) + found.values.get("output-file", [])
+    effect.writes += found.all_values("o", "output-file")
+    if found.has("use-askpass", "save-cookies", "warc-file", "e", "execute", "a"):
+        effect.unknown = "an option of it writes more files"
     return effect
 
 
-def _tar(words: Sequence[Word]) -> Effect:
-    if words and re.fullmatch(r"[a-zA-Z]+", words[0].text):  # `tar xf FILE`, without a dash
-        words = [structs.replace(words[0], text="-" + words[0].text), *words[1:]]
-    found = parse(words, "fCTXIbHg", ("file", "directory", "files-from", "exclude"))
-    if found.has("x", "extract", "get"):
-        folder = found.value("C", "directory")
-        if found.has("O", "to-stdout"):
-            return NOTHING
-        return Effect(writes=[folder] if folder else [], unknown="what an archive holds is unknown")
-    archive = found.value("f", "file")
-    if archive is not None and found.has("c", "r", "u", "A", "create", "append", "update"):
-        return Effect(writes=[] if archive.text == "-" else [archive])
-    if found.has("t", "list", "d", "diff"):
-        return NOTHING
-    return unknown("what an archive holds is unknown")
-
-
-def _unzip(words: Sequence[Word]) -> Effect:
-    found = parse(words, "dPx")
-    if found.has("l", "p", "t", "v", "z", "Z"):
-        return NOTHING
-    folder = found.value("d")
-    return Effect(writes=[folder] if folder else [], unknown="what an archive holds is unknown")
-
-
-def _compresses(words: Sequence[Word]) -> Effect:
-    found = parse(words, "Sbo", ("suffix",))
-    if found.has("c", "stdout", "l", "list", "t", "test"):
-        return NOTHING
-    return Effect(writes=found.operands + found.values.get("o", []))
-
-
 def _patch(words: Sequence[Word]) -> Effect:
+    """`patch` writes its operand, or what the patch names, and files beside them."""
     found = parse(words, "dioprBDFVYz", ("directory", "input", "output", "reject-file", "strip"))
     if found.has("dry-run"):
         return NOTHING
     effect = unknown("what a patch changes is not in the command")
-    effect.writes = found.operands[:1] + found.values.get("o", []) + found.values.get("output", [])
+    if not found.operands and not found.has("i", "input", "o", "output", "r", "e", "ed"):
+        effect.unknown = UNREAD_PATCH
+    effect.writes = found.operands[:1] + found.all_values("o", "output", "r", "reject-file")
     return effect
-
-
-def _ends_with_output(words: Sequence[Word]) -> Effect:
-    """`zip ARCHIVE …` and the like write their first operand."""
-    return Effect(writes=parse(words, "xitTnb").operands[:1])
 
 
 PROGRAMS: dict[str, Program] = {
@@ -301,25 +323,27 @@ PROGRAMS: dict[str, Program] = {
     "fallocate": _all_operands("lo", "length", "offset"),
     "tee": _all_operands(),
     "sponge": _all_operands(),
-    "ex": _all_operands("cS"),
-    "ed": _all_operands("p"),
-    "vi": _all_operands("cS"),
-    "vim": _all_operands("cS"),
-    "nano": _all_operands(),
+    "ex": _edits,
+    "ed": _edits,
+    "vi": _edits,
+    "vim": _edits,
+    "nvim": _edits,
+    "nano": _edits,
+    "emacs": _edits,
     "dos2unix": _all_operands(),
     "unix2dos": _all_operands(),
     "chmod": _all_but_first("", "reference"),
     "chown": _all_but_first("", "reference", "from"),
     "chgrp": _all_but_first("", "reference"),
     "mv": _moves,
-    "rename": _all_but_first(""),
+    "rename": _renames,
     "cp": _copies,
     "ditto": _copies,
     "install": _installs,
     "ln": _links,
     "link": _links,
     "rsync": _syncs,
-    "scp": _syncs,
+    "scp": _copies_remotely,
     "sed": _sed,
     "gsed": _sed,
     "awk": _awk,
@@ -329,23 +353,13 @@ PROGRAMS: dict[str, Program] = {
     "ruby": _edits_in_place,
     "find": _find,
     "dd": _dd,
-    "sort": _option_names_output("okStT", ("o", "output"), "output", "key", "buffer-size"),
-    "yq": _option_names_output("", ()),
-    "fd": _option_names_output("", ()),
+    "sort": _sorts,
+    "yq": _edits_yaml,
     "uniq": _second_operand,
-    "xxd": _second_operand,
+    "xxd": _dumps,
     "curl": _curl,
     "wget": _wget,
-    "tar": _tar,
-    "bsdtar": _tar,
-    "unzip": _unzip,
-    "zip": _ends_with_output,
-    "gzip": _compresses,
-    "gunzip": _compresses,
-    "bzip2": _compresses,
-    "bunzip2": _compresses,
-    "xz": _compresses,
-    "unxz": _compresses,
-    "zstd": _compresses,
+    **ARCHIVERS,
+    **UNLESS,
     "patch": _patch,
 }

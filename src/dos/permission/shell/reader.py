@@ -1,19 +1,23 @@
 """Read what a shell text writes, without running it.
 
-Conditions are not evaluated: every command counts as run, and `cd` as successful. What the shell
-expands is not known, so such a path makes the rest unknown; known paths beside it stay known.
+Conditions are not evaluated: every command counts as run, and `cd` as successful. Where that is not
+certain, what is written is named and called unknown at once. What the shell expands is not known,
+so such a path makes the rest unknown; known paths beside it stay known.
 """
 
+import posixpath
+import re
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
-from dos.permission.shell import expansion, patches, prefixes, tree_paths
+from dos.permission.shell import conditions, expansion, patches, prefixes, tree_paths
 from dos.permission.shell.effect import Effect, unknown
-from dos.permission.shell.git_commands import git_effect, split_command
+from dos.permission.shell.git_commands import UNREAD_PATCH, git_effect, split_command
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import parse
-from dos.permission.shell.programs import PROGRAMS, READERS
+from dos.permission.shell.programs import PROGRAMS
+from dos.permission.shell.readers import READERS, evaluates
 from dos.permission.shell.words import (
     NotReadable,
     Operator,
@@ -29,7 +33,12 @@ DEEPEST = 6  # shells inside one another
 _WRITING = frozenset((">", ">>", ">|", "&>", "&>>", ">&", "<>"))
 _SINKS = name_table("/dev/null /dev/stdout /dev/stderr /dev/tty /dev/zero /dev/full /dev/ptmx")
 _PIPES = ("|", "|&")
+_GOES_ON = ("&&", "|", "|&", "(")  # after which `cd` has succeeded, or nothing follows
 _SHELLS = name_table("sh bash dash zsh ksh ash fish")
+_WITHOUT_BRACES = name_table("sh dash ash")
+_LOOPS = name_table("for while until select function case")
+_SYSTEM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[^/]+|/opt/homebrew/bin/[^/]+")
+_OWN_PROGRAM = "a program of its own can write files"
 
 
 class _Reading(Struct, kw_only=True):
@@ -46,6 +55,19 @@ class _Reading(Struct, kw_only=True):
 class _Command(Struct, kw_only=True):
     words: list[Word] = field(default_factory=list)
     redirects: list[Redirect] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was read of it yet."""
+        return not self.words and not self.redirects
+
+
+class _Folder(Struct, frozen=True, kw_only=True):
+    """The current folder, as far as it is known."""
+
+    path: str | None  # None: unknown
+    has_moved: bool = False
+    is_certain: bool = True  # False: a `cd` may have failed, or may not have run
 
 
 class Written(Struct, frozen=True, kw_only=True):
@@ -79,10 +101,12 @@ class _Walk:
 
     def __init__(self, reading: _Reading, base: str | None, depth: int) -> None:
         self._reading = reading
-        self._base = base  # None: unknown
+        self._folder = _Folder(path=base)
         self._depth = depth
-        self._outer: list[str | None] = []  # the folders of the shells around a subshell
+        # Those of the shells around a subshell; None: a `case`, in which `)` ends a pattern.
+        self._outer: list[_Folder | None] = []
         self._pushed: list[str | None] = []
+        self._in_loop = False
         self._special: dict[str, Callable[[Sequence[Word], Sequence[Redirect]], None]] = {
             "cd": self._change_folder,
             "chdir": self._change_folder,
@@ -99,38 +123,64 @@ class _Walk:
         """Read all commands, and those of the substitutions in their words."""
         for nested in script.substitutions:
             self._reading.add_unknown("the result of a command substitution is not known")
-            _Walk(self._reading, self._base, self._depth).script(nested)
+            _Walk(self._reading, self._folder.path, self._depth).script(nested)
         before = ""
         command = _Command()
-        for token in [*script.tokens, Operator(text="\n")]:
+        tokens = conditions.without_conditions(script.tokens, self._reading.add_unknown)
+        for token in [*tokens, Operator(text="\n")]:
             if not isinstance(token, Operator):
                 _add(command, token)
+                continue
+            if token.text == "\n" and command.is_empty:
+                continue  # a line may end after an operator
+            self._enter_case(command)
+            if token.text == ")" and self._outer and self._outer[-1] is None:
+                command = _Command()  # it was a pattern
+                before = ";"
                 continue
             self._run(
                 command,
                 is_in_pipe=before in _PIPES or token.text in (*_PIPES, "&"),
                 is_alternative=before == "||",
             )
+            self._after(token.text, command)
             command = _Command()
             before = token.text
-            if token.text == "(":
-                self._outer.append(self._base)
-            elif token.text == ")" and self._outer:
-                self._base = self._outer.pop()
+
+    def _enter_case(self, command: _Command) -> None:
+        """Note where a `case` begins and ends."""
+        for word in prefixes.leading_keywords(command.words):
+            if word.text == "case":
+                self._outer.append(None)
+            elif word.text == "esac" and self._outer and self._outer[-1] is None:
+                self._outer.pop()
+            elif word.text == "function":
+                self._reading.add_unknown("a function is defined")
+
+    def _after(self, operator: str, command: _Command) -> None:
+        """Note what an operator says of the folder of the commands that follow."""
+        if operator == "(":
+            if command.words:
+                self._reading.add_unknown("a function is defined")
+                self._in_loop = True
+            self._outer.append(self._folder)
+        elif operator == ")" and self._outer:
+            self._folder = self._outer.pop() or self._folder
+        elif operator not in _GOES_ON and self._folder.has_moved:
+            self._folder = structs.replace(self._folder, is_certain=False)
 
     def _run(self, command: _Command, *, is_in_pipe: bool, is_alternative: bool) -> None:
         """Read one command. In a pipe it has a process of its own, and changes no folder here."""
+        self._in_loop = self._in_loop or any(word.text in _LOOPS for word in command.words)
         words = prefixes.without_keywords(command.words)
-        if (words and words[0].text == "[[") or any(word.text == "]]" for word in words):
-            return
         for redirect in command.redirects:
             self._redirect(redirect)
-        base = self._base
+        folder = self._folder
         self._command(words, command.redirects)
         if is_in_pipe:
-            self._base = base
-        elif is_alternative and self._base != base:
-            self._base = None
+            self._folder = folder
+        elif is_alternative and self._folder != folder:
+            self._folder = _Folder(path=None, has_moved=True)
 
     def _redirect(self, redirect: Redirect) -> None:
         if redirect.operator not in _WRITING:
@@ -143,75 +193,94 @@ class _Walk:
             self._write(target)
 
     def _command(self, words: Sequence[Word], redirects: Sequence[Redirect]) -> None:
-        base = self._base
+        folder = self._folder
         command = prefixes.without_wrappers(words)
         if command.unknown:
             self._reading.add_unknown(command.unknown)
         for written in command.writes:
             self._write(written)
         if command.script:
-            _read_text(command.script.text, base, self._reading, self._depth + 1)
+            _read_text(command.script.text, folder.path, self._reading, self._depth + 1)
         words = command.words
         if not words:
             return
-        if not words[0].is_literal:
+        is_pattern = words[0].has_glob and words[0].text not in ("[", "[[")
+        if not words[0].is_literal or is_pattern or words[0].has_brace:
             self._reading.add_unknown("a variable names the program")
             return
         if command.folder is not None:
             self._enter(command.folder)
         self._program(words, redirects)
-        if command.folder is not None:
-            self._base = base
+        if command.folder is not None or command.is_child:
+            self._folder = folder
 
     def _program(self, words: Sequence[Word], redirects: Sequence[Redirect]) -> None:
-        name = words[0].text.rpartition("/")[2]
+        text = words[0].text
+        name = text.rpartition("/")[2]
         arguments = words[1:]
+        if "/" in text and not _SYSTEM.fullmatch(text):
+            self._reading.add_unknown(_OWN_PROGRAM)
         special = self._special.get(name)
         if special is not None:
             special(arguments, redirects)
         elif name in _SHELLS:
-            self._shell(arguments, redirects)
+            self._shell(name, arguments, redirects)
         elif name in PROGRAMS:
             self._add(PROGRAMS[name](arguments))
+            self._doubt_options(arguments)
         elif name not in READERS:
             self._reading.add_unknown(f"{name[:40]} can write files")
+        elif evaluates(name, arguments):
+            self._reading.add_unknown(f"{name} evaluates its words")
+
+    def _doubt_options(self, arguments: Sequence[Word]) -> None:
+        """Words that the shell makes may be options, which decide what a program writes."""
+        for word in arguments:
+            is_pattern = word.has_glob and word.text[:1] in ("*", "?", "[")
+            if not word.is_literal or is_pattern or (word.has_brace and word.text[:1] == "{"):
+                self._reading.add_unknown("what the shell expands may be an option")
 
     def _git(self, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
         command = split_command(arguments)
-        base = self._base
+        before = self._folder
         for folder in command.folders:
             self._enter(folder)
         effect = git_effect(command)
         if command.name == "apply":
-            effect = _with_heredoc(effect, command.words, redirects)
+            effect = _with_heredoc(effect, command.words, redirects, default_strip=1)
         self._add(effect)
-        self._base = base
+        self._doubt_options(arguments)
+        self._folder = before
 
-    def _shell(self, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
+    def _shell(self, name: str, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
         """A shell in the shell: a literal script is read, a file is not."""
         found = parse(arguments, "oO", ("rcfile", "init-file"), stops=True)
         if found.has("c"):
             script = found.operands[0] if found.operands else Word()
+            if name in _WITHOUT_BRACES and "{" in script.text:
+                self._reading.add_unknown("not every shell expands braces")
             if script.is_literal:
-                _read_text(script.text, self._base, self._reading, self._depth + 1)
+                _read_text(script.text, self._folder.path, self._reading, self._depth + 1)
             else:
                 self._reading.add_unknown("a variable is part of a script")
             return
         bodies = [redirect.body for redirect in redirects if redirect.body is not None]
         if bodies and not found.operands:
-            _read_text(bodies[-1], self._base, self._reading, self._depth + 1)
+            _read_text(bodies[-1], self._folder.path, self._reading, self._depth + 1)
             return
         if not found.has("version", "help"):
             self._reading.add_unknown("a script can write files")
 
     def _patch(self, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
-        self._add(_with_heredoc(PROGRAMS["patch"](arguments), arguments, redirects))
+        effect = PROGRAMS["patch"](arguments)
+        self._add(_with_heredoc(effect, arguments, redirects, default_strip=None))
+        self._doubt_options(arguments)
 
     def _eval(self, arguments: Sequence[Word], _redirects: Sequence[Redirect]) -> None:
         self._reading.add_unknown("eval runs what its words become")
         if all(word.is_literal for word in arguments):
             text = " ".join(word.text for word in arguments)
-            _read_text(text, self._base, self._reading, self._depth + 1)
+            _read_text(text, self._folder.path, self._reading, self._depth + 1)
 
     def _apply_patch(self, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
         texts = [word.text for word in arguments]
@@ -223,26 +292,35 @@ class _Walk:
             self._reading.add_unknown("what a patch changes is not in the command")
 
     def _push_folder(self, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
-        self._pushed.append(self._base)
+        self._pushed.append(self._folder.path)
         self._change_folder(arguments, redirects)
 
     def _pop_folder(self, _arguments: Sequence[Word], _redirects: Sequence[Redirect]) -> None:
-        self._base = self._pushed.pop() if self._pushed else None
+        path = self._pushed.pop() if self._pushed else None
+        self._folder = _Folder(path=path, has_moved=True, is_certain=self._folder.is_certain)
 
     def _change_folder(self, arguments: Sequence[Word], _redirects: Sequence[Redirect]) -> None:
         operands = [word for word in arguments if not word.text.startswith("-")]
-        if any(word.text == "-" for word in arguments):
-            self._base = None
+        if any(word.text == "-" or word.text[:1] == "+" for word in arguments):
+            self._folder = _Folder(path=None, has_moved=True)
         else:
             self._enter(operands[0] if operands else Word(text="~", has_tilde=True))
+        if self._in_loop:
+            self._folder = structs.replace(self._folder, is_certain=False)
 
     def _enter(self, folder: Word) -> None:
+        """Change the folder as shells do: `..` undoes the last name, also where that is a link."""
+        path = self._folder.path
         if not folder.is_literal or folder.has_glob or folder.has_brace:
-            self._base = None
-        elif folder.has_tilde or folder.text.startswith("/"):
-            self._base = folder.text
-        elif self._base is not None:
-            self._base = f"{self._base}/{folder.text}"
+            path = None
+        elif folder.has_tilde:
+            is_own = folder.text == "~" or folder.text.startswith("~/")
+            path = folder.text if is_own else None
+        elif folder.text.startswith("/"):
+            path = posixpath.normpath(folder.text)
+        elif path is not None and folder.text:
+            path = posixpath.normpath(f"{path}/{folder.text}")
+        self._folder = structs.replace(self._folder, path=path, has_moved=True)
 
     def _add(self, effect: Effect) -> None:
         if effect.unknown:
@@ -271,16 +349,21 @@ class _Walk:
         if word.has_tilde and not name.startswith("~/") and name != "~":
             self._reading.add_unknown("the home of another user is not known")
             return
+        if word.has_glob:
+            self._reading.add_unknown("a pattern can match more than one path")
         is_absolute = name.startswith("/") or word.has_tilde
-        if not is_absolute and self._base is None:
+        folder = self._folder.path
+        if not is_absolute and folder is None:
             self._reading.add_unknown("the current folder is not known")
             return
+        if not is_absolute and not self._folder.is_certain:
+            self._reading.add_unknown("whether cd has changed the folder is not known")
         if not word.has_tilde and name.startswith("~"):
             name = f"./{name}"
-        if not is_absolute and self._base is not None and self._base.startswith("~"):
-            path = f"{self._base}/{name}"
+        if not is_absolute and folder is not None and folder.startswith("~"):
+            path = f"{folder}/{name}"
         else:
-            base = self._base or self._reading.root
+            base = folder or self._reading.root
             path = tree_paths.from_tree(name, base=base, root=self._reading.root)
         if len(self._reading.writes) >= MOST_PATHS:
             self._reading.add_unknown(f"more than {MOST_PATHS} paths are named")
@@ -296,18 +379,29 @@ def _add(command: _Command, token: Token) -> None:
 
 
 def _with_heredoc(
-    effect: Effect, arguments: Sequence[Word], redirects: Sequence[Redirect]
+    effect: Effect,
+    arguments: Sequence[Word],
+    redirects: Sequence[Redirect],
+    *,
+    default_strip: int | None,
 ) -> Effect:
-    """The effect of `patch` and `git apply`, when the patch is a heredoc of the command."""
+    """The effect of `patch` and `git apply`, when the patch is a heredoc of the command.
+
+    Without a default, `patch` looks for the file by its last name.
+    """
     bodies = [redirect.body for redirect in redirects if redirect.body]
-    if not bodies or not effect.unknown:
+    if not bodies or effect.unknown != UNREAD_PATCH:
         return effect
     found = parse(arguments, "pd", ("strip", "directory"))
     level = found.value("p", "strip")
-    strip = 1
+    strip = default_strip
     if level is not None and level.text.isdigit():
         strip = int(level.text)
-    if found.has("d", "directory") or (found.has("p", "strip") and level is None):
+    elif found.has("p", "strip"):
+        strip = None
+    named = () if strip is None else patches.diff_paths(bodies[-1], strip)
+    if found.has("d", "directory") or not named:
         return unknown("what a patch changes depends on its options")
-    named = patches.diff_paths(bodies[-1], strip)
-    return Effect(writes=[*effect.writes, *(Word(text=path) for path in named)])
+    unsure = "patch keeps copies" if default_strip is None else ""
+    writes = [*effect.writes, *(Word(text=path) for path in named)]
+    return Effect(writes=writes, unknown=unsure)

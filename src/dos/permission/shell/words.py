@@ -10,17 +10,19 @@ from typing import NoReturn
 from msgspec import Struct, field
 
 LONGEST_TEXT = 200_000  # characters
+LONGEST_ARITHMETIC = 400
 DEEPEST = 12  # command substitutions inside one another
 
-_BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")
+_BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _REDIRECT = re.compile(r"(?:\d{1,5}|\{\w+\})?(?:<<<|<<-?|<>|<&|>\||>>|>&|<|>)|&>>?")
 _OPERATOR = re.compile(r"\|\||&&|;;&|;;|;&|\|&|[;&|()\n]")
-_PLAIN = re.compile(r"[^\s'\"\\$`;|&()<>]+")
+_PLAIN = re.compile(r"[^ \t\n'\"\\$`;|&()<>]+")
 _IN_DOUBLE = re.compile(r"[^\"\\$`]+")
 _VARIABLE = re.compile(r"\$(?:\w+|[@*#?$!-])")
 _ANSI_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _GLOB = re.compile(r"[*?\[]")
-_ARITHMETIC = re.compile(r"\(\(([^;'\"`\n]{0,200}?)\)\)")
+_TWO_WORDS = re.compile(r"\w\s+[\w./-]*[A-Za-z_]|;")  # no arithmetic, outside of `for ((…))`
+_SUBSTITUTES = re.compile(r"\$\(|`|\$\{[ \t\n|]|@P\}")
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "e": "\x1b"}
 
 
@@ -63,7 +65,7 @@ class Redirect(Struct, kw_only=True):
         """Whether the shell hands the heredoc on as it stands, because it expands nothing in it."""
         if self.target.is_quoted or self.body is None:
             return True
-        return "$(" not in self.body and "`" not in self.body
+        return not _SUBSTITUTES.search(self.body)
 
 
 class Operator(Struct, kw_only=True):
@@ -106,7 +108,7 @@ class _Scanner:
         script = Script()
         opened = 0
         while self._position < len(self._text):
-            token = self._token()
+            token = self._token(script)
             if token is None:
                 continue
             if isinstance(token, Operator):
@@ -121,7 +123,7 @@ class _Scanner:
         self._substitutions = outer
         return script
 
-    def _token(self) -> Token | None:
+    def _token(self, script: Script) -> Token | None:
         """The next token; None after blanks and comments."""
         text = self._text
         if blank := _BLANK.match(text, self._position):
@@ -136,32 +138,45 @@ class _Scanner:
             return self._word()
         if redirect := _REDIRECT.match(text, self._position):
             return self._redirect(redirect)
-        if here == "(" and (skipped := self._arithmetic()):
+        if here == "(" and (skipped := self._arithmetic(script)):
             return skipped
         if operator := _OPERATOR.match(text, self._position):
             self._position = operator.end()
             if operator[0] == "\n":
                 self._read_heredocs()
             return Operator(text=operator[0])
-        if here.isspace():
-            self._position += 1
-            return None
         return self._word()
 
-    def _arithmetic(self) -> Word | None:
-        """`((…))`, whose `<` and `>` compare; None where it is two subshells."""
-        found = _ARITHMETIC.match(self._text, self._position)
-        if found is None:
+    def _arithmetic(self, script: Script) -> Word | None:
+        """`((…))`, whose `<` and `>` compare; None where it is two subshells.
+
+        Shells without it take it for two subshells, so that `>` writes: then it is not certain.
+        """
+        end = self._arithmetic_end(self._position)
+        if end is None:
+            return None
+        body = self._text[self._position + 2 : end - 2]
+        before = script.tokens[-1] if script.tokens else None
+        is_loop = isinstance(before, Word) and before.text == "for"
+        if "$(" in body or (_TWO_WORDS.search(body) and not is_loop):
+            return None
+        if ">" in body and not is_loop:
+            self._substitutions.append(Script())
+        self._position = end
+        return Word(text="true", is_quoted=True)
+
+    def _arithmetic_end(self, start: int) -> int | None:
+        """Where the `((` at this place is closed by `))`; None where it is not, or far away."""
+        if not self._text.startswith("((", start):
             return None
         depth = 0
-        for letter in found[1]:
+        for place, letter in enumerate(self._text[start : start + LONGEST_ARITHMETIC], start):
             depth += (letter == "(") - (letter == ")")
-            if depth < 0:
+            if letter == "\n":
                 return None
-        if depth:
-            return None
-        self._position = found.end()
-        return Word(text="true", is_quoted=True)
+            if depth == 1 and letter == ")":
+                return place + 2 if self._text.startswith("))", place) else None
+        return None
 
     def _redirect(self, found: re.Match[str]) -> Redirect:
         self._position = found.end()
@@ -169,8 +184,12 @@ class _Scanner:
         operator = operator[operator.index("}") + 1 :] if operator.startswith("{") else operator
         while blank := _BLANK.match(self._text, self._position):
             self._position = blank.end()
+        start = self._position
         redirect = Redirect(operator=operator, target=self._word())
         if operator in ("<<", "<<-"):
+            named = self._text[start : self._position]
+            if "$" in named or "`" in named or not named:
+                raise NotReadable("the end of a heredoc is not known")
             redirect.strips_tabs = operator == "<<-"
             self._heredocs.append(redirect)
         return redirect
@@ -179,6 +198,7 @@ class _Scanner:
         """Take the bodies of the heredocs that were announced on the line that has ended."""
         for redirect in self._heredocs:
             lines: list[str] = []
+            is_joined = False  # to the line before, so that it cannot be the end
             while self._position < len(self._text):
                 end = self._text.find("\n", self._position)
                 end = len(self._text) if end < 0 else end
@@ -186,8 +206,10 @@ class _Scanner:
                 self._position = min(end + 1, len(self._text))
                 if redirect.strips_tabs:
                     line = line.lstrip("\t")
-                if line == redirect.target.text:
+                if line == redirect.target.text and not is_joined:
                     break
+                slashes = len(line) - len(line.rstrip("\\"))
+                is_joined = slashes % 2 == 1 and not redirect.target.is_quoted
                 lines.append(line)
             redirect.body = "\n".join(lines)
         self._heredocs = []
@@ -250,27 +272,27 @@ class _Scanner:
                 draft.parts.append("" if letter == "\n" else letter)
                 self._position += 2
             else:
-                self._expansion(draft)
+                self._expansion(draft, is_quoted=True)
 
-    def _expansion(self, draft: _Draft) -> None:
-        """Read what begins with `$` or a backtick."""
+    def _expansion(self, draft: _Draft, *, is_quoted: bool = False) -> None:
+        """Read what begins with `$` or a backtick; `is_quoted`: inside double quotes."""
         text = self._text
         start = self._position
         if text[start] == "`":
             self._backticks(draft)
+        elif text.startswith("$((", start) and (end := self._arithmetic_end(start + 1)):
+            if _SUBSTITUTES.search(text, start + 3, end):
+                self._substitutions.append(Script())
+            draft.word.is_literal = False
+            self._position = end
         elif text.startswith("$(", start):
             self._position += 2
             self._nested(draft)
         elif text.startswith("${", start):
-            end = text.find("}", start)
-            end = len(text) if end < 0 else end
-            if "$(" in text[start:end] or "`" in text[start:end]:
-                self._substitutions.append(Script())
-            draft.word.is_literal = False
-            self._position = end + 1
-        elif text.startswith("$'", start):
+            self._parameter(draft, is_quoted=is_quoted)
+        elif text.startswith("$'", start) and not is_quoted:
             self._ansi(draft)
-        elif text.startswith('$"', start):
+        elif text.startswith('$"', start) and not is_quoted:
             self._position += 1
             self._double(draft)
         elif variable := _VARIABLE.match(text, start):
@@ -279,6 +301,32 @@ class _Scanner:
         else:
             self._position += 1
             draft.parts.append("$")
+
+    def _parameter(self, draft: _Draft, *, is_quoted: bool) -> None:
+        """Read `${…}`, in which quotes hide a brace, and in which commands may stand."""
+        self._check_depth()
+        self._depth += 1
+        text = self._text
+        start = self._position
+        self._position += 2
+        inner = _Draft()
+        while self._position < len(text) and text[self._position] != "}":
+            here = text[self._position]
+            if here == "\\":
+                self._position += 2
+            elif here == "'" and not is_quoted:
+                self._single(inner)
+            elif here == '"':
+                self._double(inner)
+            elif here in "$`":
+                self._expansion(inner, is_quoted=is_quoted)
+            else:
+                self._position += 1
+        self._position += 1
+        if _SUBSTITUTES.search(text, start, self._position):
+            self._substitutions.append(Script())
+        self._depth -= 1
+        draft.word.is_literal = False
 
     def _ansi(self, draft: _Draft) -> None:
         """`$'…'`, in which escapes stand for characters."""
