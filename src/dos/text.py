@@ -90,8 +90,13 @@ def printable_path(path: str) -> str:
 
 
 def replace_undecodable(text: str) -> str:
-    """Return text that was decoded with `surrogateescape` in a form that can be stored."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    """Return text in a form that can be stored: decoded with `surrogateescape`, or with half of a
+    character, as JSON may have it."""
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raw = text.encode("utf-8", "surrogatepass")
+    return raw.decode("utf-8", "replace")
 
 
 def escape_invisible(text: str) -> str:

@@ -31,7 +31,7 @@ echo a > ./docs//x                            :: docs/x
 echo a > /r/docs/x                            :: docs/x
 echo a > /tmp/x                               :: /tmp/x
 echo a > ~/x                                  :: ~/x
-echo a > '~/x'                                :: ~/x
+echo a > '~/x'                                :: ./~/x
 echo a | tee docs/x                           :: docs/x
 echo a | tee -a docs/x docs/y > /dev/null     :: docs/x docs/y
 echo ]] > docs/x                              :: docs/x
@@ -187,7 +187,7 @@ KNOWN_BLOCKS = {
     "rm docs/\u00fc": ["docs/\u00fc"],
     "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: docs/x\n@@\n-a\n+b\n"
     "*** Move to: docs/y\n*** Add File: ~/z\n+x\n*** Delete File: docs/{a,b}\n"
-    "*** End Patch\nEOF": ["docs/x", "docs/y", "~/z", "docs/{a,b}"],
+    "*** End Patch\nEOF": ["docs/x", "docs/y", "./~/z", "docs/{a,b}"],
     "git apply <<'EOF'\ndiff --git a/docs/x b/docs/x\n--- a/docs/x\n+++ b/docs/x\n"
     "@@ -1,2 +1,2 @@\n--- a/api/no\n+++ b/api/no\n keep\nEOF": ["docs/x"],
     "git apply <<'EOF'\ndiff --git a/docs/e b/docs/e\nnew file mode 100644\n"

@@ -4,6 +4,7 @@ from dos.journal import streams
 from dos.journal.events.doors import HookAnswered, SessionBound
 from dos.journal.store import Store
 from dos.permission.ask import Allow, Answer, Ask, AskPerson, Deny
+from dos.text import replace_undecodable
 
 LONGEST_REASON = 1_000  # characters
 MOST_PATHS = 50
@@ -26,10 +27,10 @@ def record_answer(
         moment=moment,
         action=action,
         reason_class=answer.reason_class,
-        reason=_reason(answer)[:LONGEST_REASON],
-        tool=ask.tool[:LONGEST_REASON],
-        paths=ask.footprint.paths[:MOST_PATHS],
-        session=asker.session[:_LONGEST_SESSION],
+        reason=replace_undecodable(_reason(answer)[:LONGEST_REASON]),
+        tool=replace_undecodable(ask.tool[:LONGEST_REASON]),
+        paths=tuple(map(replace_undecodable, ask.footprint.paths[:MOST_PATHS])),
+        session=replace_undecodable(asker.session[:_LONGEST_SESSION]),
         run_id=asker.run_id,
         lane=asker.lane,
         fence=asker.fence,
@@ -74,7 +75,7 @@ def _storable(session: str) -> str:
         return session
     from hashlib import sha256  # no program that is known has such names
 
-    return sha256(session.encode("utf-8", "surrogateescape")).hexdigest()
+    return sha256(session.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _reason(answer: Answer) -> str:

@@ -7,6 +7,8 @@ git's own files. Such paths stay, absolute, and no holder may write them.
 """
 
 import os
+import posixpath
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -18,7 +20,10 @@ from dos.permission.region import is_outside_of_tree
 from dos.permission.shell.tree_paths import from_tree
 from dos.workspace import Workspace, find
 
-_PROCESSES = "/proc/"  # its links lead to the folders of any process
+MOST_LINKS = 40  # as the kernel follows them
+# Links to the folders of a process: which one that is depends on who asks.
+_OF_A_PROCESS = frozenset(("cwd", "root", "fd"))
+_STREAM = re.compile(r"/proc/(?:self|thread-self|\d+)/fd/\d+")
 
 
 def resolve(footprint: Footprint, root: str | Path, *, guarded: Iterable[Path] = ()) -> Footprint:
@@ -38,7 +43,7 @@ def resolve(footprint: Footprint, root: str | Path, *, guarded: Iterable[Path] =
         if is_outside_of_tree(found):
             if places is None:
                 places = _guarded_places(top, guarded)
-            if not found.startswith(_PROCESSES) and not _is_inside_any(found, places):
+            if not _leads_through_a_process(found) and not _is_inside_any(found, places):
                 continue
         kept.setdefault(found)
     return structs.replace(footprint, paths=tuple(kept))
@@ -54,11 +59,46 @@ def guarded_trees(workspace: Workspace) -> tuple[Path, ...]:
 
 def _resolved(path: str, top: str) -> str:
     """Where one path leads, relative to the top where it is below it."""
-    try:
-        full = os.path.realpath(os.path.join(top, os.path.expanduser(path)))  # noqa: PTH111, PTH118
-    except (OSError, ValueError):  # a name that no file can have
-        return path
-    return from_tree(full, base=top, root=top)
+    if path == "~" or path.startswith("~/"):
+        path = os.path.expanduser(path)  # noqa: PTH111
+    return from_tree(_followed(f"{top}/{path}" if path[:1] != "/" else path), base=top, root=top)
+
+
+def _followed(path: str) -> str:
+    """A path without links, and without `..` that follow them.
+
+    Links of a process stay: here they would lead to the folders of this one.
+    """
+    rest = path.split("/")[::-1]
+    done = ""
+    links = 0
+    while rest:
+        name = rest.pop()
+        if name in ("", "."):
+            continue
+        if name == "..":
+            done = done.rpartition("/")[0]
+            continue
+        done = f"{done}/{name}"
+        if done == "/proc":
+            return posixpath.normpath("/".join([done, *reversed(rest)]))
+        try:
+            target = os.readlink(done)  # noqa: PTH115
+        except (OSError, ValueError):  # no link, or a name that no file can have
+            continue
+        links += 1
+        if links > MOST_LINKS:
+            break
+        done = "" if target.startswith("/") else done.rpartition("/")[0]
+        rest += reversed(target.split("/"))
+    return "/".join([done, *reversed(rest)]) or "/"
+
+
+def _leads_through_a_process(path: str) -> bool:
+    """Whether a path goes on behind a link of a process; the streams themselves are no files."""
+    if not path.startswith("/proc/") or _STREAM.fullmatch(path):
+        return False
+    return not _OF_A_PROCESS.isdisjoint(path.split("/"))
 
 
 def _guarded_places(top: str, guarded: Iterable[Path]) -> list[str]:

@@ -1,6 +1,12 @@
 """The files that a patch changes: the format of `apply_patch`, and unified diffs."""
 
 import re
+from collections.abc import Sequence
+
+from dos.permission.shell.effect import Effect, unknown
+from dos.permission.shell.git_commands import UNREAD_PATCH
+from dos.permission.shell.options import parse
+from dos.permission.shell.words import Redirect, Word
 
 _SECTION = re.compile(
     r"^\*\*\* (?:Add File|Update File|Delete File|Move to|Move File|Rename to): ?(.+?)[ \t\r]*$",
@@ -67,3 +73,32 @@ def _unquoted(name: str) -> str:
     raw = _OCTAL.sub(lambda code: bytes([int(code[1], 8) & 0xFF]), name.strip('"').encode())
     text = raw.decode(errors="surrogateescape")
     return text.replace('\\"', '"').replace("\\\\", "\\")
+
+
+def with_heredoc(
+    effect: Effect,
+    arguments: Sequence[Word],
+    redirects: Sequence[Redirect],
+    *,
+    default_strip: int | None,
+) -> Effect:
+    """Return the effect of `patch` and `git apply`, when the patch is a heredoc of the command.
+
+    Without a default, `patch` looks for the file by its last name.
+    """
+    bodies = [redirect.body for redirect in redirects if redirect.body]
+    if not bodies or effect.unknown != UNREAD_PATCH:
+        return effect
+    found = parse(arguments, "pd", ("strip", "directory"))
+    level = found.value("p", "strip")
+    strip = default_strip
+    if level is not None and level.text.isdigit():
+        strip = int(level.text)
+    elif found.has("p", "strip"):
+        strip = None
+    named = () if strip is None else diff_paths(bodies[-1], strip)
+    if found.has("d", "directory") or not named:
+        return unknown("what a patch changes depends on its options")
+    unsure = "patch keeps copies" if default_strip is None else ""
+    writes = [*effect.writes, *(Word(text=path) for path in named)]
+    return Effect(writes=writes, unknown=unsure)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field, structs
 
 from dos.permission.shell import conditions, expansion, patches, prefixes, tree_paths
-from dos.permission.shell.effect import Effect, unknown
-from dos.permission.shell.git_commands import UNREAD_PATCH, git_effect, split_command
+from dos.permission.shell.effect import Effect
+from dos.permission.shell.git_commands import git_effect, split_command
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import parse
 from dos.permission.shell.programs import PROGRAMS
@@ -247,7 +247,7 @@ class _Walk:
             self._enter(folder)
         effect = git_effect(command)
         if command.name == "apply":
-            effect = _with_heredoc(effect, command.words, redirects, default_strip=1)
+            effect = patches.with_heredoc(effect, command.words, redirects, default_strip=1)
         self._add(effect)
         self._doubt_options(arguments)
         self._folder = before
@@ -273,7 +273,7 @@ class _Walk:
 
     def _patch(self, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
         effect = PROGRAMS["patch"](arguments)
-        self._add(_with_heredoc(effect, arguments, redirects, default_strip=None))
+        self._add(patches.with_heredoc(effect, arguments, redirects, default_strip=None))
         self._doubt_options(arguments)
 
     def _eval(self, arguments: Sequence[Word], _redirects: Sequence[Redirect]) -> None:
@@ -376,32 +376,3 @@ def _add(command: _Command, token: Token) -> None:
         command.redirects.append(token)
     elif isinstance(token, Word):
         command.words.append(token)
-
-
-def _with_heredoc(
-    effect: Effect,
-    arguments: Sequence[Word],
-    redirects: Sequence[Redirect],
-    *,
-    default_strip: int | None,
-) -> Effect:
-    """The effect of `patch` and `git apply`, when the patch is a heredoc of the command.
-
-    Without a default, `patch` looks for the file by its last name.
-    """
-    bodies = [redirect.body for redirect in redirects if redirect.body]
-    if not bodies or effect.unknown != UNREAD_PATCH:
-        return effect
-    found = parse(arguments, "pd", ("strip", "directory"))
-    level = found.value("p", "strip")
-    strip = default_strip
-    if level is not None and level.text.isdigit():
-        strip = int(level.text)
-    elif found.has("p", "strip"):
-        strip = None
-    named = () if strip is None else patches.diff_paths(bodies[-1], strip)
-    if found.has("d", "directory") or not named:
-        return unknown("what a patch changes depends on its options")
-    unsure = "patch keeps copies" if default_strip is None else ""
-    writes = [*effect.writes, *(Word(text=path) for path in named)]
-    return Effect(writes=writes, unknown=unsure)

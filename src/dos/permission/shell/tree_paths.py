@@ -7,7 +7,8 @@ def from_tree(path: str, *, base: str, root: str) -> str:
     """Return a path relative to the top of the work tree; one outside of it is absolute.
 
     `base` is the folder that a relative path starts in. A path in the home of the user keeps its
-    `~`: which folder that is depends on who runs the program. The top itself is ".". A `..` stays
+    `~`: which folder that is depends on who runs the program; another name with `~` begins with
+    "./". The top itself is ".". A `..` stays
     where it may follow a link: then only the disk knows where it leads.
     """
     if path == "~" or path.startswith("~/"):
@@ -21,10 +22,12 @@ def from_tree(path: str, *, base: str, root: str) -> str:
         return "."
     inside = top if top.endswith("/") else f"{top}/"
     if ".." in joined.split("/"):
-        return _with_parents(joined, inside)
-    if full.startswith(inside):
-        return full[len(inside) :]
-    return "." if full == top else full
+        found = _with_parents(joined, inside)
+    elif full.startswith(inside):
+        found = full[len(inside) :]
+    else:
+        return "." if full == top else full
+    return f"./{found}" if found.startswith("~") else found
 
 
 def _with_parents(path: str, inside: str) -> str:
