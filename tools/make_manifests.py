@@ -13,6 +13,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from dos.agenthooks.wiring import HOSTS, group
 from dos.skills import agents_md
 from dos.skills.io import packaged
 from dos.verbs.table import VERBS
@@ -39,28 +40,6 @@ DESCRIPTION = (
     " pip install dispatch-os."
 )
 
-# Of each program: its event for each moment, the tools that write, and how it counts a timeout.
-EVENTS = {
-    "claude-code": {
-        "pretool": "PreToolUse",
-        "posttool": "PostToolUse",
-        "stop": "Stop",
-        "session": "SessionStart",
-    },
-    "codex": {"pretool": "PreToolUse", "posttool": "PostToolUse", "stop": "Stop"},
-    "gemini": {
-        "pretool": "BeforeTool",
-        "posttool": "AfterTool",
-        "stop": "AfterAgent",
-        "session": "SessionStart",
-    },
-}
-MATCHERS = {
-    ("claude-code", "pretool"): "Write|Edit|NotebookEdit|Bash",
-    ("gemini", "pretool"): "write_file|replace|run_shell_command",
-}
-TIMEOUTS = {"claude-code": 10, "codex": 10, "gemini": 10_000}  # seconds; Gemini: milliseconds
-
 
 def command(verb: str, *words: str) -> list[str]:
     """Return the words of a command; KeyError for a verb that is not in the table."""
@@ -72,18 +51,10 @@ def server() -> dict[str, Any]:
     return {"command": NAME, "args": VERBS["mcp"].name.split()}
 
 
-def hooks(host: str) -> dict[str, Any]:
-    """Return the hooks of a program, in the shape that all three share."""
-    events = {}
-    for moment, event in EVENTS[host].items():
-        line = " ".join(command(f"hook {moment}", "--dialect", host))
-        group: dict[str, Any] = {
-            "hooks": [{"type": "command", "command": line, "timeout": TIMEOUTS[host]}]
-        }
-        if (host, moment) in MATCHERS:
-            group = {"matcher": MATCHERS[host, moment], **group}
-        events[event] = [group]
-    return {"hooks": events}
+def hooks(name: str) -> dict[str, Any]:
+    """Return the hooks of a program, as `dos hooks install` writes them."""
+    host = HOSTS[name]
+    return {"hooks": {event: [group(host, event, NAME)] for event in host.events}}
 
 
 def manifest(**more: Any) -> dict[str, Any]:

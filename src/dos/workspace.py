@@ -38,6 +38,13 @@ class Workspace(Struct, frozen=True, kw_only=True):
         return not self.root.is_relative_to(self.tree)
 
     @property
+    def main_tree(self) -> Path:
+        """The main checkout; the work tree of the caller where the repository has none."""
+        if self.common is not None and self.common.name == ".git":
+            return self.common.parent
+        return self.tree
+
+    @property
     def worktrees(self) -> Path:
         """The folder of the lanes' worktrees: one for each clone, in the user's state folder.
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -156,6 +157,27 @@ def test_a_link_out_of_the_repository_is_not_followed_silently(repository, tmp_p
     assert (shared / "settings.json").read_text() == "{}\n"
     assert in_process("hooks", "install", "claude-code", "--force").code == 0
     assert "dos hook" in (shared / "settings.json").read_text()
+
+
+@pytest.mark.parametrize("host", sorted(set(HOSTS) - {"opencode"}))
+def test_a_hook_whose_command_is_gone_refuses_nothing(repository, host, monkeypatch):
+    """Gemini CLI takes every exit code above 1 for a refusal, the others take 2."""
+    in_process("hooks", "install", host)
+    for line in commands(repository / HOSTS[host].file):
+        gone = line.replace("dos", "no-such-dos", 1)
+        assert subprocess.run(gone, shell=True, stderr=subprocess.DEVNULL).returncode == 0
+        assert is_ours(line) and not is_tuned(line)
+
+
+def test_codex_is_wired_in_the_main_checkout_also_from_a_linked_worktree(repository, tmp_path):
+    git("commit", "--quiet", "--allow-empty", "--message", "First", cwd=repository)
+    git("worktree", "add", "--quiet", str(tmp_path / "linked"), cwd=repository)
+    os.chdir(tmp_path / "linked")
+    in_process("hooks", "install", "all")
+    assert not (tmp_path / "linked" / HOSTS["codex"].file).exists(), "Codex would not read it"
+    assert (repository / HOSTS["codex"].file).exists()
+    assert (tmp_path / "linked" / HOSTS["claude-code"].file).exists()
+    assert not (repository / HOSTS["claude-code"].file).exists()
 
 
 def test_an_unknown_program_is_an_error_that_names_those_there_are(repository):

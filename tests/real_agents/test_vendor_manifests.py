@@ -12,6 +12,7 @@ import pytest
 from installing import FOLDER, Unavailable, path_of
 from programs import CLAUDE_CODE, CODEX, GEMINI, Program
 
+from dos.agenthooks.wiring import is_ours
 from dos.skills.io import packaged
 
 pytestmark = pytest.mark.programs
@@ -96,7 +97,7 @@ def test_codex_installs_the_plugin_with_all_its_parts(run, home):
     skills = {path.parent.name for path in installed.glob("*/skills/*/SKILL.md")}
     assert skills == set(packaged.names())
     hooks = _codex_lists("hooks/list", home)
-    assert {hook["command"] for hook in hooks} >= {"dos hook pretool --dialect codex"}
+    assert all(is_ours(hook["command"]) for hook in hooks) and len(hooks) == 4
     assert all(hook["sourcePath"].endswith("/hooks/codex.json") for hook in hooks)
 
 

@@ -16,6 +16,9 @@ WRITING_TOOLS = "Write|Edit|MultiEdit|NotebookEdit|Bash|mcp__.*"
 SECONDS = 10
 EVERY = "all"
 RELEASED_WORKSPACE = ("--workspace", ".")  # stood in the entries of dos-kernel
+# A command that is gone must not stop a person's work. Gemini CLI takes every exit code above 1 for
+# a refusal, also the shell's 127; the others take 2, with which Python reports a missing file.
+UNLESS_GONE = ("||", "true")
 
 
 class Form(StrEnum):
@@ -37,6 +40,9 @@ class Host(Struct, frozen=True, kw_only=True):
     timeout: int | None = SECONDS  # in the unit of the program; None: it has no such key
     matchers: dict[str, str] = {}
     is_tried: bool = True  # with the real program
+    # In a linked worktree it runs the hooks of the main checkout, if the worktree has the folder of
+    # its settings at all.
+    reads_main_tree: bool = False
 
     @property
     def file(self) -> str:
@@ -69,6 +75,7 @@ HOSTS = {
                 "Stop": Moment.STOP,
                 "SessionStart": Moment.SESSION,
             },
+            reads_main_tree=True,
         ),
         Host(
             name="gemini",
@@ -138,7 +145,7 @@ def command(host: Host, moment: Moment, dos: str) -> str:
     words = [dos, "hook", moment]
     if host.name != "claude-code":
         words += ["--dialect", host.name]
-    return shlex.join(words)
+    return " ".join([shlex.join(words), *UNLESS_GONE])
 
 
 def entry(host: Host, event: str, dos: str) -> dict[str, Any]:
@@ -192,4 +199,6 @@ def _hook_words(text: object) -> list[str]:
         return []
     if len(words) < 3 or words[1] != "hook" or words[0].rpartition("/")[2] != "dos":
         return []
+    if tuple(words[-2:]) == UNLESS_GONE:
+        del words[-2:]
     return words[2:]

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from functools import cached_property
 from hashlib import sha256
@@ -51,7 +52,11 @@ class Wiring:
         """`dos` is how the hooks call dos; default: by its name where that is on the PATH."""
         self.host = host
         self.tree = workspace.tree
-        self.path = Path(workspace.tree, *host.path)
+        home = workspace.main_tree if host.reads_main_tree else workspace.tree
+        self.path = Path(home, *host.path)
+        self._top = home
+        # Without this folder in a linked worktree the program runs no hooks there.
+        self._marker = Path(workspace.tree, host.path[0])
         self._given_dos = dos
         self._record = workspace.state / "agenthooks" / f"{host.name}.json"
 
@@ -86,7 +91,7 @@ class Wiring:
     def leads_out(self) -> str:
         """Where the file really is, if a link leads out of the repository; else an empty text."""
         real = os.path.realpath(self.path)
-        top = os.path.realpath(self.tree)
+        top = os.path.realpath(self._top)
         if real.startswith(f"{top}{os.sep}"):
             return ""
         return real
@@ -109,7 +114,7 @@ class Wiring:
     def state(self) -> State:
         """Return what the file says. Raises NotPlain for one that cannot be read."""
         host = self.host
-        if self.content is None:
+        if self.content is None or not self._marker.exists():
             return State.NOT_WIRED
         if host.form is Form.PLUGIN:
             if self.text == plugin_text(self.dos):
@@ -154,6 +159,11 @@ class Wiring:
             filesystem.write_whole(self._record, json.encode(before), mode=0o600)
         self.__dict__.pop("content", None)
 
+    def mark_worktree(self) -> None:
+        """Make the folder by which the program looks for hooks in a linked worktree."""
+        if self.host.reads_main_tree:
+            self._marker.mkdir(exist_ok=True)
+
     def uninstall(self) -> str | None:
         """Return the file without the hooks; None: there is no file without them."""
         earlier = self._earlier()
@@ -184,6 +194,9 @@ class Wiring:
                 Path(folder).rmdir()
             except OSError:
                 break  # something else is in it
+        if self.host.reads_main_tree:
+            with suppress(OSError):  # something else is in it, or it is gone
+                self._marker.rmdir()
         self._record.unlink(missing_ok=True)
         self.__dict__.pop("content", None)
 

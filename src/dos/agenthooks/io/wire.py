@@ -58,6 +58,8 @@ def install(host: Host, workspace: Workspace, *, force: bool, dry_run: bool) -> 
         changed = wiring.content is None or text != wiring.text
         if changed and not dry_run:
             wiring.install(text)
+        if not dry_run:
+            wiring.mark_worktree()
         state = before if dry_run else wiring.state()
     except NotPlain as refusal:
         return _refused(wiring, refusal)
