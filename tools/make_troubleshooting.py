@@ -11,9 +11,11 @@ import inspect
 import sys
 
 from dos.agents.adapter import Ending
+from dos.agents.conversation import Asks
 from dos.limits.accounts import LaneDay, Measure
 from dos.limits.budget import BudgetLine
 from dos.limits.quota import Key, Limit
+from dos.questions.agent_requests import ToolRequested
 from dos.questions.catalog import Added, AnyQuestion
 from dos.questions.changed_tests import TestsChanged
 from dos.questions.documents import PlanChanged, SettingsChanged
@@ -122,6 +124,15 @@ def sample_questions() -> list[AnyQuestion]:
             lane="api",
         ),
         Spinning.ask(run, "api", "no commit for 45 min"),
+        ToolRequested.ask(
+            run,
+            "1.1",
+            Asks(id="1", tool="Bash", command="git push origin main"),
+            lane="api",
+            unit="AUTH/AUTH3",
+            agent="claude_code",
+            expires_ms=1_763_500_000_000,
+        ),
         HaltProposed.ask("worker-7", position=1, lane="api", reason="no progress for 2 h"),
         RunStopped.ask(run_id=run, lane="api", stop_reason="launch-failed", reason="exit 127"),
         BaselineFailed.ask(check),

@@ -75,7 +75,7 @@ def test_any_conversation_can_be_had_and_judged(name, said, allowed, steered, ex
         for asks in exchange.asks:
             sent += dialogue.answer(asks, Allow() if allowed else DENIED)
         if number in steered:
-            sent += dialogue.steer("Stop.") or ()
+            sent += dialogue.steer("Stop.", lambda: None) or ()
     for line in sent:
         assert "\n" not in line
         assert json.loads(line)["jsonrpc"] == "2.0"

@@ -221,6 +221,7 @@ DEFAULTS = {
     "judges.timeout_seconds": 120,
     "enforcement.posture": "observe",
     "enforcement.ask_person": [],
+    "enforcement.answer_seconds": 1800,
 }
 
 

@@ -2,9 +2,11 @@
 
 from hypothesis import strategies as st
 
+from dos.agents.conversation import Asks
 from dos.limits.accounts import Day, Iteration, LaneDay, Measure, RunAccount
 from dos.limits.budget import BudgetHistory, BudgetLine
 from dos.limits.quota import LONGEST_WEEKLY_WAIT_MS, Key, Limit
+from dos.questions.agent_requests import ToolRequested
 from dos.questions.catalog import Added, UnknownQuestion
 from dos.questions.changed_tests import TestsChanged
 from dos.questions.documents import REMOVED, PlanChanged, SettingsChanged
@@ -86,6 +88,17 @@ BY_CLASS = {
     UnitsFailed: st.builds(UnitsFailed.ask, lanes, runs, failed_units.filter(bool)),
     LandingConflict: st.builds(
         LandingConflict.ask, units, some_texts, lane=lanes, ordinal=ordinals
+    ),
+    ToolRequested: st.builds(
+        ToolRequested.ask,
+        runs,
+        ordinals.map(str),
+        st.builds(Asks, id=texts, tool=texts, command=texts, paths=some_texts.map(tuple)),
+        lane=lanes,
+        unit=units,
+        agent=texts,
+        expires_ms=st.integers(0, 10**13),
+        ordinal=ordinals,
     ),
     LandingBlocked: st.builds(
         LandingBlocked.ask, units, texts, commit=commits, lane=lanes, ordinal=ordinals

@@ -10,6 +10,7 @@ from amounts import long
 
 from dos.errors import Internal
 from dos.fleet import effects
+from dos.questions.agent_requests import ToolRequested
 from dos.questions.catalog import Added, AnyQuestion, UnknownQuestion
 from dos.questions.changed_tests import TestsChanged
 from dos.questions.documents import PlanChanged, SettingsChanged
@@ -83,6 +84,7 @@ ANSWERS = {
     RunStopped: ["done"],
     SettingsChanged: ["use", "keep"],
     Spinning: ["halt", "leave"],
+    ToolRequested: ["allow", "allow-run", "deny"],
     TestsChanged: ["accept", "retry", "drop"],
     UnitHeld: ["retry"],
     UnitUndone: ["again", "leave"],

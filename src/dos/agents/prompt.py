@@ -31,12 +31,18 @@ _GROOMING = """No unit of the plan can be started. Edit these documents so that 
 
 
 def unit_prompt(
-    unit: Unit, *, globs: Sequence[str], acceptance: str, history: Sequence[str]
+    unit: Unit,
+    *,
+    globs: Sequence[str],
+    acceptance: str,
+    history: Sequence[str],
+    messages: Sequence[str] = (),
 ) -> str:
     """The prompt for one unit.
 
-    `globs` are the paths of its lane, `history` says why each earlier attempt did not land. The
-    prompt is complete: the agent needs to know nothing about dos.
+    `globs` are the paths of its lane, `history` says why each earlier attempt did not land,
+    `messages` are what people have to say. The prompt is complete: the agent needs to know nothing
+    about dos.
     """
     parts = [f"# Unit {unit.name}: {unit.title}", unit.text, _allowed_paths(globs)]
     if unit.paths:
@@ -50,15 +56,22 @@ def unit_prompt(
     parts.append(_TESTS_MAY_CHANGE if unit.tests_may_change else _KEEP_TESTS)
     if history:
         parts.append(f"Earlier attempts did not land:\n\n{_list(history)}")
+    parts.append(_messages(messages))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def replan_prompt(
-    documents: Sequence[str], *, lanes: Sequence[str], held: Sequence[str], globs: Sequence[str]
+    documents: Sequence[str],
+    *,
+    lanes: Sequence[str],
+    held: Sequence[str],
+    globs: Sequence[str],
+    messages: Sequence[str] = (),
 ) -> str:
     """The prompt for grooming the plan documents when no unit can be started.
 
-    `held` names the units that cannot be started, each with its reason.
+    `held` names the units that cannot be started, each with its reason. `messages` are what people
+    have to say.
     """
     parts = [
         "# Groom the plan",
@@ -69,7 +82,15 @@ def replan_prompt(
     ]
     if held:
         parts.append(f"These units are held, with the reason:\n\n{_list(held)}")
-    return "\n\n".join(parts) + "\n"
+    parts.append(_messages(messages))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _messages(messages: Sequence[str]) -> str:
+    """What people have to say; it changes neither the paths nor how the work is judged."""
+    if not messages:
+        return ""
+    return f"The people who run this repository say:\n\n{_list(messages)}"
 
 
 def _allowed_paths(globs: Sequence[str]) -> str:

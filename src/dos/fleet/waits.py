@@ -28,9 +28,8 @@ _PARKED_FOR = {
     "budget": WaitsOn.BUDGET,
     "pause": WaitsOn.PAUSE,
     "landing": WaitsOn.LANDING,
-    # Only older versions wrote these.
-    "decision": WaitsOn.PERSON,
-    "back-off": WaitsOn.COOLDOWN,
+    "decision": WaitsOn.PERSON,  # its agent asks whether it may use a tool
+    "back-off": WaitsOn.COOLDOWN,  # only older versions wrote this
 }
 
 

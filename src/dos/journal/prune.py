@@ -53,7 +53,7 @@ _reader: FactReader[Handled] = FactReader(
         work_committed fleet_found incident_found intent_declared extent_changed step_claimed
         step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
         ledger_line_unreadable receipt_issued test_witnessed line_imported line_unreadable
-        marker_held marker_reset session_bound lifecycle_ticked
+        marker_held marker_reset session_bound lifecycle_ticked run_steered steer_delivered
     """,
 )
 Head = Callable[[str], int]

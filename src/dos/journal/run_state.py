@@ -48,6 +48,7 @@ _reader: FactReader[Handled] = FactReader(
         fleet_found incident_found halt_proposed hook_fault receipt_issued test_witnessed
         command_checked line_imported line_unreadable tool_called hook_answered marker_held
         marker_reset session_bound export_advanced notification_sent verdict_given lifecycle_ticked
+        run_steered steer_delivered
     """,
 )
 

@@ -40,7 +40,7 @@ _reader: FactReader[Handled] = FactReader(
         resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault
         receipt_issued test_witnessed command_checked line_imported line_unreadable tool_called
         hook_answered marker_held marker_reset session_bound export_advanced notification_sent
-        verdict_given lifecycle_ticked
+        verdict_given lifecycle_ticked run_steered steer_delivered
     """,
 )
 QUEUE_SECONDS = 0.05  # to pause for each landing ahead but the first

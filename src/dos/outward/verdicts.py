@@ -34,20 +34,19 @@ Handled = (
 _reader: FactReader[Handled] = FactReader(
     Handled,
     silent="""
-        lease_renewed lease_released lease_expired lease_revoked lease_adopted
-        spawn_intended worker_spawned worker_reaped lane_failed drain_requested
-        fleet_started fleet_stopped decision_forced run_minted run_begun unit_claimed
-        unit_taken work_salvaged agent_started agent_ended landing_intended unit_attempted
-        run_stopped id_allocated journal_pruned limit_hit limit_probed limit_lifted
-        units_screened run_parked landing_queued landing_deferred run_unparked agent_waiting
-        agent_went_on pause_requested pause_ended halt_requested spin_flagged
-        decision_raised decision_answered plans_approved settings_approved lane_cleared
-        unit_cleared budget_warned budget_spent budget_promised baseline_started
-        baseline_checked work_committed fleet_found incident_found intent_declared
+        lease_renewed lease_released lease_expired lease_revoked lease_adopted spawn_intended
+        worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
+        decision_forced run_minted run_begun unit_claimed unit_taken work_salvaged agent_started
+        agent_ended landing_intended unit_attempted run_stopped id_allocated journal_pruned
+        limit_hit limit_probed limit_lifted units_screened run_parked landing_queued
+        landing_deferred run_unparked agent_waiting agent_went_on pause_requested pause_ended
+        halt_requested spin_flagged decision_raised decision_answered plans_approved
+        settings_approved lane_cleared unit_cleared budget_warned budget_spent budget_promised
+        baseline_started baseline_checked work_committed fleet_found incident_found intent_declared
         extent_changed step_claimed run_suspended resume_proposed run_resumed run_ended
         halt_proposed ledger_line_unreadable hook_fault tool_called marker_held marker_reset
         session_bound export_advanced notification_sent lifecycle_ticked receipt_issued
-        test_witnessed line_imported line_unreadable
+        test_witnessed line_imported line_unreadable run_steered steer_delivered
     """,
 )
 

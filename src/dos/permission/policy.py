@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
-from dos.fields import Table, check_not_blank
+from dos.fields import Seconds, Table, check_not_blank
 from dos.permission.ask import Posture
 
 POSTURE_VARIABLE = "DOS_HOOK_POSTURE"
@@ -16,6 +16,8 @@ class Enforcement(Table, frozen=True, kw_only=True):
     """Your own sessions, in regions that a worker holds: `observe`, `gate`, `block` or `assist`."""
     ask_person: tuple[str, ...] = ()
     """Tools that an agent of the fleet may use only when you allow it: names, `*` as in globs."""
+    answer_seconds: Seconds = 1800.0
+    """How long such an agent waits for your answer; then the tool is denied to it."""
 
     def __post_init__(self) -> None:
         for place, pattern in enumerate(self.ask_person):

@@ -9,6 +9,7 @@ from msgspec import ValidationError, convert, structs
 
 from dos.choices import ChoiceName
 from dos.questions import subject
+from dos.questions.agent_requests import ToolRequested
 from dos.questions.changed_tests import TestsChanged
 from dos.questions.documents import PlanChanged, SettingsChanged
 from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
@@ -109,6 +110,7 @@ AnyQuestion = (
     | LimitReached
     | LimitDoubted
     | BudgetSpent
+    | ToolRequested
     | Added
     | UnknownQuestion
 )
@@ -133,6 +135,7 @@ _BY_ABOUT: Mapping[str, type[AnyQuestion]] = {
         LimitReached,
         LimitDoubted,
         BudgetSpent,
+        ToolRequested,
         Added,
     )
 }

@@ -11,6 +11,7 @@ from msgspec import Struct
 from dos.limits.quota import Key
 
 _FLEET = "fleet"
+RUN = "run"  # the first word of a run
 
 
 class Lane(Struct, frozen=True, tag="lane"):

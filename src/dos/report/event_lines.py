@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dos.agents.adapter import Activity, Heard, ToolResult, Waiting
 from dos.journal import streams
-from dos.journal.events import fleet, lanes, limits
+from dos.journal.events import doors, fleet, lanes, limits
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import FactReader
 from dos.journal.events.runs import ReceiptIssued
@@ -161,6 +161,8 @@ def _waiting_tone(fact: WaitingFact) -> tuple[str, str]:  # noqa: C901, PLR0911
             return fact.lane or "fleet", PLAIN
         case limits.HaltRequested():
             return "fleet", PLAIN
+        case doors.RunSteered() | doors.SteerDelivered():
+            return fact.lane, PLAIN
         case limits.IncidentFound():
             return fact.lane or "fleet", BAD
         case limits.DecisionRaised():

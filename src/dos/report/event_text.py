@@ -9,7 +9,7 @@ from typing import assert_never
 
 from dos.agents import logins
 from dos.agents.adapter import Ending, describe_ending
-from dos.journal.events import fleet, lanes, limits
+from dos.journal.events import doors, fleet, lanes, limits
 from dos.journal.events.kinds import AnyFact
 from dos.journal.events.runs import ReceiptIssued
 from dos.limits import accounts, quota
@@ -17,7 +17,7 @@ from dos.limits.accounts import format_share
 from dos.limits.quota import Key, Limit
 from dos.loop import tokens
 from dos.report import record_text
-from dos.text import plural
+from dos.text import plural, quote
 from dos.times import format_local_time, utc_datetime
 from dos.verify.baseline import NOTHING_TO_EMPTY
 
@@ -51,7 +51,7 @@ WorkFact = (
     | fleet.IterationCommitted
     | fleet.RunStopped
 )
-# Of limits, pauses, questions, incidents and budgets.
+# Of limits, pauses, messages, questions, incidents and budgets.
 WaitingFact = (
     limits.LimitHit
     | limits.LimitProbed
@@ -61,6 +61,8 @@ WaitingFact = (
     | limits.PauseRequested
     | limits.PauseEnded
     | limits.HaltRequested
+    | doors.RunSteered
+    | doors.SteerDelivered
     | limits.SpinFlagged
     | limits.IncidentFound
     | limits.DecisionRaised
@@ -74,6 +76,7 @@ _PARKED_FOR = {
     "budget": "the budget",
     "pause": "the end of a pause",
     "landing": "a landing",
+    "decision": "an answer",
 }
 # How an attempt on a unit ended; the tokens stay in the journal and in JSON.
 _ATTEMPTS = {
@@ -217,6 +220,11 @@ def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:  # noqa: C901, PLR0
             return "pause ended"
         case limits.HaltRequested():
             return f"halt of {fact.run_id} requested: {fact.reason or 'by a person'}"
+        case doors.RunSteered():
+            return f"{fact.by or 'a person'} to the agent: {quote(fact.message)}"
+        case doors.SteerDelivered():
+            how = "in its prompt" if fact.in_prompt else "while it worked"
+            return f"agent {fact.agent} was told message {fact.id} {how}"
         case limits.SpinFlagged():
             return f"runs without progress: {fact.reason}"
         case limits.IncidentFound():

@@ -247,6 +247,7 @@ _ALL = (
         ("complete", "runs.complete", "Check whether everything that a run declared is done"),
         ("verify-result", "claims.verify_result", "Check that a conversation ended with an answer"),
         ("halt", "runs.halt", "Stop a run now, or record that a process should stop", PERSON),
+        ("steer", "runs.steer", "Tell a running agent something while it works", PERSON),
         ("trace", "runs.trace", "Show everything recorded about a run"),
         ("salvage list", "salvage.list", "List saved work that has not landed, newest first"),
         ("salvage show", "salvage.show", "Show one piece of saved work: its run, reason and files"),

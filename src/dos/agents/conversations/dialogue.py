@@ -4,6 +4,8 @@ Pure: it returns what is to be judged and what is to be sent. The worker's threa
 drive the same object.
 """
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from dos.agents.adapter import Settings, StreamState
@@ -68,13 +70,17 @@ class Dialogue:
         self.state = turn.state
         return turn.replies
 
-    def steer(self, message: str) -> tuple[str, ...] | None:
-        """Hand the program one more message; None: it takes none now."""
+    def steer(self, message: str, record: Callable[[], object]) -> tuple[str, ...] | None:
+        """Hand the program one more message; None: it takes none now.
+
+        `record` is called before: where it raises, nothing is said.
+        """
         if self.is_over:
             return None
         turn = self._conversation.steer(self.state, message)
         if turn is None:
             return None
+        record()
         self.state = turn.state
         return turn.replies
 

@@ -1,7 +1,8 @@
 """Talk with a running agent: its requests are judged beside the thread that reads its output.
 
 Whatever keeps an answer away, the agent does not get what it asked for: a judge that fails denies,
-and a worker that dies takes the pipe with it.
+and a worker that dies takes the pipe with it. What is said, and who answers, is the matter of
+`fleet/agent_talk.py`; here are its threads.
 """
 
 import queue
@@ -12,15 +13,16 @@ from typing import Any
 
 from dos.agents.adapter import Settings, Usage
 from dos.agents.conversation import Asks
-from dos.agents.conversations.dialogue import Dialogue, Exchange
+from dos.agents.conversations.dialogue import Dialogue
 from dos.agents.io.monitor import AgentMonitor
 from dos.agents.registry import SafeConversation
+from dos.fleet.agent_talk import AgentTalk, Judge
 from dos.fleet.effects import RunAgent
+from dos.journal.events.envelope import Event
+from dos.journal.store import Store
 from dos.machine.streams import ProgramInput
-from dos.permission.ask import Allow, Answer, AskPerson, Deny
+from dos.permission.ask import Answer, Deny
 from dos.unknown import Unknown, call_or_unknown
-
-Judge = Callable[..., Answer]  # of an Asks, and by which way it came
 
 NO_JUDGE = "The request could not be judged, so it is refused"
 NOBODY_THERE = Deny(
@@ -31,7 +33,7 @@ NOBODY_THERE = Deny(
 
 
 class ConversationMonitor(AgentMonitor):
-    """Watches an agent that asks, and answers it."""
+    """Watches an agent that asks, answers it, and tells it what people have to say."""
 
     def __init__(
         self,
@@ -39,53 +41,78 @@ class ConversationMonitor(AgentMonitor):
         effect: RunAgent,
         overspent: Callable[[Sequence[Usage]], str],
         judge: Judge,
+        *,
+        answer_seconds: float,
         **journal: Any,
     ) -> None:
         super().__init__(conversation, effect, overspent, **journal)
-        self._dialogue = Dialogue(conversation)
         self._judge = judge
         self._input = ProgramInput(stays_open=True)
-        self._talking = threading.Lock()  # the reader and the judge change the same dialogue
+        self._taking_in = threading.Lock()  # so that no older state replaces a newer one
+        self._talk = AgentTalk(
+            Dialogue(conversation),
+            effect,
+            judge,
+            send=self._input.send,
+            answer_seconds=answer_seconds,
+            lock=threading.RLock(),
+        )
         self._requests: queue.SimpleQueue[Asks | None] = queue.SimpleQueue()
         self._judging = threading.Thread(target=self._answer_all, name="judge", daemon=True)
 
     def begin(self, prompt: str, settings: Settings) -> ProgramInput:
         """Say the first words, and begin to judge."""
         self._judging.start()
-        with self._talking:
-            self._follow(self._dialogue.begin(prompt, settings))
+        self._follow(self._talk.begin(prompt, settings))
         return self._input
 
     def on_line(self, line: str) -> None:
         """Take in one line. Nothing here waits for an answer, so that reading goes on."""
-        with self._talking:
-            self._follow(self._dialogue.on_line(line))
+        self._follow(self._talk.on_line(line))
+
+    def is_asking_person(self) -> bool:
+        """Whether a request waits for a person."""
+        return self._talk.is_asking_person
 
     def is_over(self) -> bool:
         """Whether the agent's work has ended, by what it said."""
-        return self._dialogue.is_over
+        return self._talk.is_over
+
+    def read(self, events: Sequence[Event]) -> None:
+        """Take in new events of the run, with what people have to say."""
+        super().read(events)
+        self._talk.read(events)
+
+    def poll(self, store: Store) -> None:
+        """Read the run's events; pass on what people answered and said, while the agent runs."""
+        super().poll(store)
+        if self._done.is_set():
+            self._talk.close(store)
+        else:
+            self._talk.poll(store)
+            self._take_in_state()
 
     def __exit__(self, *ended: object) -> None:
         self._requests.put(None)
         super().__exit__(*ended)
 
-    def _follow(self, exchange: Exchange) -> None:
-        """Send what is to be sent, hand on what is to be judged, and end the input in time."""
-        self.take_in(self._dialogue.state)
-        for line in exchange.replies:
-            self._input.send(line)
-        for asked in exchange.asks:
+    def _follow(self, asks: Sequence[Asks]) -> None:
+        """Hand on what is to be judged, and end the input in time."""
+        self._take_in_state()
+        for asked in asks:
             self._requests.put(asked)
-        if self._dialogue.is_over:
+        if self._talk.is_over:
             self._input.close()
 
     def _answer_all(self) -> None:
         """Judge one request after the other, in a thread of its own."""
         while (asked := self._requests.get()) is not None:
-            answer = self._judged(asked)
-            if isinstance(answer, AskPerson):
-                answer = NOBODY_THERE
-            self._reply(asked, answer)
+            self._talk.answer(asked, self._judged(asked))
+            self._take_in_state()
+
+    def _take_in_state(self) -> None:
+        with self._taking_in:
+            self.take_in(self._talk.state)
 
     def _judged(self, asked: Asks) -> Answer:
         """The judge's answer; a judge that fails denies."""
@@ -93,9 +120,3 @@ class ConversationMonitor(AgentMonitor):
         if isinstance(answer, Unknown):
             return Deny(reason=f"{NO_JUDGE}: {answer.why}.", reason_class="NOT_JUDGED")
         return answer
-
-    def _reply(self, asked: Asks, answer: Allow | Deny) -> None:
-        with self._talking:
-            for line in self._dialogue.answer(asked, answer):
-                self._input.send(line)
-            self.take_in(self._dialogue.state)

@@ -4,11 +4,12 @@ A halt is an event in the run's stream; the lease is checked without the journal
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Self
 
 from dos.errors import Fenced, Halted, StoreFailed
 from dos.journal import run_state
+from dos.journal.events.envelope import Event
 from dos.journal.events.limits import HaltRequested
 from dos.journal.events.reader import select
 from dos.journal.store import Store
@@ -72,10 +73,14 @@ class HaltListener(threading.Thread):
             except StoreFailed:
                 continue
 
+    def read(self, events: Sequence[Event]) -> None:
+        """Take in new events of the run."""
+        for _, fact in select(events, HaltRequested):
+            self.halted = fact.why
+
     def poll(self, store: Store) -> None:
         """Read the new events of the run."""
         events = store.load(self._stream, after=self.last_version)
-        for _, fact in select(events, HaltRequested):
-            self.halted = fact.why
+        self.read(events)
         for event in events:
             self.last_version = max(self.last_version, event.ver)

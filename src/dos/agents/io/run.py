@@ -14,13 +14,14 @@ from dos.agents import registry
 from dos.agents.adapter import Adapter, AgentOutcome, Clocks, Ending, Launch, Settings, Usage
 from dos.agents.io import hooked
 from dos.agents.io.candidates import ConfiguredAgent
-from dos.agents.io.conversing import ConversationMonitor, Judge
+from dos.agents.io.conversing import ConversationMonitor
 from dos.agents.io.home import PrivateHome
 from dos.agents.io.hooked import HookedMonitor
 from dos.agents.io.monitor import AgentMonitor
 from dos.agents.logins import Credentials
 from dos.agents.registry import SafeConversation
 from dos.config.schema import Config
+from dos.fleet.agent_talk import Judge
 from dos.fleet.effects import AgentResult, RunAgent
 from dos.journal.store import Store
 from dos.limits import budget
@@ -51,6 +52,7 @@ class Launcher:
     ) -> None:
         self._workers = config.workers
         self._prices = config.prices
+        self._answer_seconds = config.enforcement.answer_seconds
         self._is_lost = is_lost
         self._open_store = open_store
         self._versions: dict[str, str] = {}  # of agent programs, by their names
@@ -126,7 +128,14 @@ class Launcher:
             "last_version": self._last_version,
         }
         if isinstance(adapter, SafeConversation):
-            return ConversationMonitor(adapter, effect, overspent, asking.judge, **journal)
+            return ConversationMonitor(
+                adapter,
+                effect,
+                overspent,
+                asking.judge,
+                answer_seconds=self._answer_seconds,
+                **journal,
+            )
         if asking.socket is not None:
             return HookedMonitor(
                 adapter,

@@ -65,7 +65,8 @@ def _describe_answer(choice: str, released: list[str], still_waiting: Waits) -> 
     for subject_name in released:
         kind, colon, name = subject_name.partition(":")
         words = f"{kind.capitalize()} {name}" if colon else kind.capitalize()
-        sentences.append(f"{words} can start again.")
+        verb = "goes on" if kind == subject.RUN else "can start again"
+        sentences.append(f"{words} {verb}.")
     lines = [" ".join(sentences)]
     for wait in still_waiting:
         lines.append(f"{wait.subject} also waits: {describe_waits([wait])}")

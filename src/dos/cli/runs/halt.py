@@ -105,7 +105,7 @@ def _halt(args: Args, context: Context) -> Reply:
     by = caller.optional_name(args.owner, "owner") or actor()
     reason = lookup.validated_text(args.reason, "reason") or "halt"
     resume_sha = lookup.optional_commit_hash(context, args.resume_sha)
-    lease = _live_lease(context.journal_world.journal, run_id)
+    lease = live_lease(context.journal_world.journal, run_id)
     if lease is None:
         return _not_running(context, run_id)
     journal = context.journal
@@ -114,7 +114,7 @@ def _halt(args: Args, context: Context) -> Reply:
     )
 
     def has_ended() -> bool:
-        return _live_lease(journal, run_id) is None
+        return live_lease(journal, run_id) is None
 
     with progress(context) as show:
         for seconds in wait_until(has_ended, journal, args.timeout):
@@ -201,7 +201,7 @@ def live_run_leases(journal: Store) -> list[Lease]:
     return [lease for lease in leases if lease.run_id and not process.holder_has_exited(lease)]
 
 
-def _live_lease(journal: Store, run_id: str) -> Lease | None:
+def live_lease(journal: Store, run_id: str) -> Lease | None:
     """Return the lease of a run that still runs, as far as this host can tell; else None."""
     for lease in live_run_leases(journal):
         if lease.run_id == run_id:

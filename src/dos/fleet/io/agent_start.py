@@ -1,6 +1,6 @@
 """What a start of an agent needs besides its home: what it is told, and who judges its requests."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dos.agents import prompt
 from dos.agents.io.candidates import ConfiguredAgent
@@ -8,6 +8,10 @@ from dos.config.schema import Config
 from dos.fleet.effects import RunAgent
 from dos.fleet.io.tool_judge import ToolJudge
 from dos.fleet.io.tool_memory import ToolMemory
+from dos.fleet.state.steering import Message, Steering, delivery_key, prompt_notes
+from dos.journal import streams
+from dos.journal.backend import Entry
+from dos.journal.events.doors import SteerDelivered
 from dos.journal.store import Store
 from dos.landing.checks import Checks
 from dos.workspace import Workspace
@@ -30,16 +34,40 @@ class AgentStarts:
         self._checks = checks
         self._is_lost = is_lost
         self._open_store = open_store
+        self._allowed: dict[str, set[str]] = {}  # by run: tools that a person allowed in it
+        self._told: dict[str, tuple[Message, ...]] = {}  # by start, of the newest one
 
-    def prompt(self, effect: RunAgent) -> str:
-        """Return what the agent is told to do."""
+    def take_messages(
+        self, effect: RunAgent, steering: Steering, store: Store
+    ) -> tuple[Message, ...]:
+        """Return what people said to the lane, and record that this agent is told it.
+
+        A start that is repeated because the journal did not answer is told the same.
+        """
+        start = f"{effect.run_id}/{effect.iteration}.{effect.attempt}"
+        if start not in self._told:
+            self._told = {start: steering.of_lane(effect.run_lease.lane)}
+        messages = self._told[start]
+        if messages:
+            store.append_all([_delivery(effect, message) for message in messages])
+        return messages
+
+    def prompt(self, effect: RunAgent, messages: Sequence[Message] = ()) -> str:
+        """Return what the agent is told to do, with what people said before it began."""
         globs = effect.lease.region.globs
+        notes = prompt_notes(messages, effect.unit.name)
         if effect.documents:
             lanes, held = self._config.known_lanes(), effect.history
-            return prompt.replan_prompt(effect.documents, lanes=lanes, held=held, globs=globs)
+            return prompt.replan_prompt(
+                effect.documents, lanes=lanes, held=held, globs=globs, messages=notes
+            )
         command = self._checks.acceptance(effect.unit)
         return prompt.unit_prompt(
-            effect.unit, globs=globs, acceptance=command, history=effect.history
+            effect.unit,
+            globs=globs,
+            acceptance=command,
+            history=effect.history,
+            messages=notes,
         )
 
     def judge(self, effect: RunAgent, agent: ConfiguredAgent) -> ToolJudge:
@@ -52,8 +80,28 @@ class AgentStarts:
             program=agent.adapter.name,
             is_lost=self._is_lost,
             open_store=self._open_store,
+            allowed=self._allowed.setdefault(effect.run_id, set()),
         )
 
     def memory(self, effect: RunAgent) -> ToolMemory:
         """Return what remembers the tool calls of the agent."""
         return ToolMemory(effect.run_id, self._workspace, self._config, open_store=self._open_store)
+
+
+def _delivery(effect: RunAgent, message: Message) -> Entry:
+    """The entry that an agent is told a message with its prompt."""
+    told = SteerDelivered(
+        run_id=effect.run_id,
+        lane=effect.run_lease.lane,
+        id=message.id,
+        unit=effect.unit.name,
+        agent=effect.agent,
+        in_prompt=True,
+    )
+    return Entry(
+        stream=streams.run(effect.run_id),
+        kind=told.kind,
+        body=told,
+        key=delivery_key(message),
+        fence=effect.run_lease.fence,
+    )

@@ -1,7 +1,7 @@
 """Performs the effects of a worker with the real journal, git and processes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from secrets import token_hex
 from typing import ClassVar
@@ -28,6 +28,7 @@ from dos.fleet.io.agent_start import AgentStarts
 from dos.fleet.io.drive import StoreRetry, check_settings
 from dos.fleet.io.take_leases import LeaseTaker
 from dos.fleet.state.fleet import FleetState
+from dos.fleet.state.steering import Message, Steering
 from dos.git.repository import Writer
 from dos.journal import fold
 from dos.journal.events.envelope import Event
@@ -65,6 +66,7 @@ class WorkerEffects:
         Attempts,
         LandingQueue,
         Baselines,
+        Steering,
     )
 
     def __init__(
@@ -289,7 +291,7 @@ class WorkerEffects:
             result = self._launcher.run(
                 effect,
                 agent,
-                prompt=self._starts.prompt(effect),
+                prompt=self._starts.prompt(effect, self._take_messages(effect)),
                 environment=self.checks.agent_environment(effect, agent, home),
                 home=home,
                 log=logs.agent_log(self.workspace.state, effect),
@@ -301,6 +303,11 @@ class WorkerEffects:
             orphans.end_processes(str(self.workspace.root), effect.lease)
         logs.prune_run(self.workspace.state, effect.run_lease.lane, effect.run_id)
         return result
+
+    def _take_messages(self, effect: effects.RunAgent) -> Sequence[Message]:
+        """Return what people said that no agent of the lane was told."""
+        self.watch.refresh()
+        return self._starts.take_messages(effect, self.watch.state(Steering), self.store)
 
     def await_turn(self, effect: effects.AwaitTurn) -> int:
         """Wait for the turn to land, as long as the run is neither halted nor fenced."""

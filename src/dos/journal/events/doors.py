@@ -41,6 +41,33 @@ class HookAnswered(Fact, frozen=True, kw_only=True):
     intervention: str = ""  # a rung of the intervention ladder
 
 
+class RunSteered(Fact, frozen=True, kw_only=True):
+    """A person has a message for the agent of a run (`dos steer`).
+
+    It is for the agent that works on the lane now, or else for the next one there.
+    """
+
+    kind = "run_steered"
+    run_id: str
+    lane: str
+    id: str  # of the message
+    message: str
+    unit: str = ""  # in work when it was written; empty: none was
+    by: str = ""
+
+
+class SteerDelivered(Fact, frozen=True, kw_only=True):
+    """An agent is about to be told a message. Recorded before, so that none is told twice."""
+
+    kind = "steer_delivered"
+    run_id: str  # of the agent
+    lane: str
+    id: str
+    unit: str = ""  # that the agent works on
+    agent: str = ""
+    in_prompt: bool = False  # with its prompt; else while it worked
+
+
 class MarkerHeld(Fact, frozen=True, kw_only=True):
     """The marker hook kept a waiting session open once more."""
 

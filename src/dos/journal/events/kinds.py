@@ -15,7 +15,9 @@ from dos.journal.events.doors import (
     MarkerHeld,
     MarkerReset,
     NotificationSent,
+    RunSteered,
     SessionBound,
+    SteerDelivered,
     ToolCalled,
     VerdictGiven,
 )
@@ -177,6 +179,8 @@ AnyFact = (
     | HookFault
     | ToolCalled
     | HookAnswered
+    | RunSteered
+    | SteerDelivered
     | MarkerHeld
     | MarkerReset
     | SessionBound

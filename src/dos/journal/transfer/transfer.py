@@ -54,7 +54,7 @@ _positional: FactReader[_Positional] = FactReader(
         run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable
         hook_fault receipt_issued test_witnessed command_checked line_imported line_unreadable
         tool_called hook_answered marker_held marker_reset session_bound export_advanced
-        notification_sent verdict_given lifecycle_ticked
+        notification_sent verdict_given lifecycle_ticked run_steered steer_delivered
     """,
 )
 _REFUSED = (Readability.WRONG_FAMILY, Readability.UNREADABLE_NEWER)

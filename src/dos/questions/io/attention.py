@@ -9,6 +9,7 @@ from dos.journal import fold
 from dos.lease import Lease
 from dos.machine import process
 from dos.questions import subject
+from dos.questions.agent_requests import ToolRequested
 from dos.questions.catalog import AnyQuestion
 from dos.questions.runs import HaltProposed
 from dos.questions.state import Decisions, OpenQuestion, raised_event
@@ -90,8 +91,10 @@ def _about_held(units: DeclaredUnits, name: str) -> UnitHeld | None:
 
 
 def _has_stopped(asked: OpenQuestion, leases: Sequence[Lease]) -> bool:
-    """Whether the run or process of a proposed halt is gone, so that nothing is left to stop."""
+    """Whether the run or process of a proposed halt, or of an agent that asks, is gone."""
     halt = asked.question
+    if isinstance(halt, ToolRequested):
+        return not any(lease.run_id == halt.run_id for lease in leases)
     if not isinstance(halt, HaltProposed):
         return False
     if halt.run_id and any(lease.run_id == halt.run_id for lease in leases):
