@@ -51,11 +51,13 @@ class Footprint(Struct, frozen=True, kw_only=True):
 
     `paths` are relative to the top of the work tree, in the form of git; a path outside of it is
     absolute. `unknown` says why there may be more than these; empty: these are all. A call that
-    only reads has no paths and nothing unknown.
+    only reads has no paths and nothing unknown. That says nothing of effects elsewhere, on another
+    machine for one: that there is none at all has to be proven.
     """
 
     paths: tuple[str, ...] = ()
     unknown: str = ""
+    has_no_effect: bool = False  # proven: the tool only shows something
 
     @property
     def reads_only(self) -> bool:

@@ -68,6 +68,8 @@ class _Call:
         if tool in tools.SHELLS or tool in tools.TYPES_INTO_A_PROGRAM:
             return self._shell()
         if tool in tools.READERS:
+            return Footprint(has_no_effect=True)
+        if tool in tools.WITHOUT_FILES:
             return Footprint()
         if tool in tools.WRITERS:
             return self._writes(tools.WRITERS[tool])
@@ -98,7 +100,12 @@ class _Call:
         for folder in _texts(self._arguments, tools.FOLDER_ARGUMENTS)[:1]:
             base = folder if folder.startswith("/") else f"{base}/{folder}"
         written = read_command(command, base=base, root=self._root)
-        return Footprint(paths=written.paths, unknown=written.unknown)
+        reads_only = not written.paths and not written.unknown
+        return Footprint(
+            paths=written.paths,
+            unknown=written.unknown,
+            has_no_effect=reads_only and not written.acts,
+        )
 
     def _unlisted(self) -> Footprint:
         if self._command or (tools.says_it_runs(self._tool) and _command(self._arguments)):
@@ -117,11 +124,12 @@ class _Call:
             for path in found[:MOST_PATHS]
             if path and "\0" not in path
         ]
-        more = len(found) > MOST_PATHS
-        return Footprint(
-            paths=tuple(dict.fromkeys(named)),
-            unknown=f"more than {MOST_PATHS} paths are named" if more else "",
-        )
+        unknown = ""
+        if len(found) > MOST_PATHS:
+            unknown = f"more than {MOST_PATHS} paths are named"
+        elif len(named) < len(found):
+            unknown = _NO_PATH
+        return Footprint(paths=tuple(dict.fromkeys(named)), unknown=unknown)
 
 
 def _texts(arguments: Mapping[str, Any], names: Iterable[str]) -> list[str]:

@@ -43,8 +43,8 @@ _STAY = "Change only paths of your lane, and report what you need elsewhere."
 def judge(ask: Ask) -> Answer:
     """Return whether the asker may use the tool. Reads are always allowed."""
     if ask.footprint.reads_only:
-        is_person = ask.asker.kind is AskerKind.PERSON
-        return Allow(at_once=is_person and ask.asker.posture is Posture.ASSIST)
+        is_assisted = ask.asker.kind is AskerKind.PERSON and ask.asker.posture is Posture.ASSIST
+        return Allow(at_once=is_assisted and ask.footprint.has_no_effect)
     match ask.asker.kind:
         case AskerKind.HOLDER:
             return _judge_holder(ask)

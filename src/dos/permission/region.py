@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dos import regions
+from dos.globs import path_key
 from dos.regions import Region
 from dos.text import printable_path, replace_undecodable
 
@@ -18,7 +19,7 @@ def holds(region: Region | None, path: str) -> bool:
 
 def is_git_directory(path: str) -> bool:
     """Whether a path is git's directory of the work tree, or below it."""
-    return path.split("/", 1)[0].lower() == ".git"
+    return (path_key(path) or "").startswith(".git/")
 
 
 def is_outside_of_tree(path: str) -> bool:

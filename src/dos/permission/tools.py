@@ -47,18 +47,21 @@ SHELLS = name_table("""
     """)
 COMMAND_ARGUMENTS = ("command", "cmd", "CommandLine", "script")
 FOLDER_ARGUMENTS = ("directory", "workdir", "cwd", "Cwd", "working_directory", "dir_path")
-# They read, or change nothing in a tree.
+# They show something, and change nothing anywhere.
 READERS = name_table("""
-    Read Glob Grep LS NotebookRead WebFetch WebSearch ToolSearch BashOutput KillShell KillBash
-    TaskOutput TodoWrite TodoRead Task Agent Skill SendMessage AskUserQuestion ExitPlanMode
-    EnterPlanMode EnterWorktree ExitWorktree Workflow SlashCommand ListMcpResourcesTool
-    ReadMcpResourceTool
-    view_image web_search web_search_call update_plan request_user_input get_goal create_goal
-    update_goal list_mcp_resources list_mcp_resource_templates read_mcp_resource
-    read_file read_many_files glob grep_search search_file_content list_directory web_fetch
-    google_web_search write_todos todo_write invoke_agent activate_skill save_memory
-    read grep list ls webfetch websearch codesearch task skill todowrite todoread question
-    view_file view beforeReadFile think fetch search switch_mode
+    Read Glob Grep LS NotebookRead ToolSearch BashOutput TaskOutput TodoRead ListMcpResourcesTool
+    view_image get_goal list_mcp_resources list_mcp_resource_templates
+    read_file read_many_files glob grep_search search_file_content list_directory
+    read grep list ls codesearch todoread view_file view beforeReadFile think search
+    """)
+# They write no file of a tree; what they do elsewhere is the business of their program's user.
+WITHOUT_FILES = name_table("""
+    WebFetch WebSearch KillShell KillBash TodoWrite Task Agent Skill SendMessage AskUserQuestion
+    ExitPlanMode EnterPlanMode EnterWorktree ExitWorktree Workflow SlashCommand ReadMcpResourceTool
+    web_search web_search_call update_plan request_user_input create_goal update_goal
+    read_mcp_resource
+    web_fetch google_web_search write_todos todo_write invoke_agent activate_skill save_memory
+    webfetch websearch task skill todowrite question fetch switch_mode
     """)
 # They send text to a program that runs already, so that nothing can be known of it.
 TYPES_INTO_A_PROGRAM = frozenset(("write_stdin", "send_input", "WriteStdin"))

@@ -23,6 +23,7 @@ from dos.regions import Region
 from dos.world import World
 
 RUN_VARIABLES = ("DOS_RUN_ID", "CID_RUN_ID", "DISPATCH_RUN_ID")
+LONGEST_FENCE = 18  # digits; no journal has more events
 _RECENT = 50  # events of a lane among which the end of a session's lease is looked for
 
 
@@ -121,7 +122,8 @@ def _by_key(leases: Sequence[Lease], key: str, environment: Mapping[str, str]) -
         if lease.key_hash == wanted:
             return lease
     fence = environment.get("DOS_FENCE", "")
-    return environment.get("DOS_LANE", ""), int(fence) if fence.isdecimal() else None
+    is_number = fence.isdecimal() and len(fence) <= LONGEST_FENCE
+    return environment.get("DOS_LANE", ""), int(fence) if is_number else None
 
 
 def _by_run(

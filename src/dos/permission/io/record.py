@@ -27,10 +27,10 @@ def record_answer(
         moment=moment,
         action=action,
         reason_class=answer.reason_class,
-        reason=replace_undecodable(_reason(answer)[:LONGEST_REASON]),
-        tool=replace_undecodable(ask.tool[:LONGEST_REASON]),
-        paths=tuple(map(replace_undecodable, ask.footprint.paths[:MOST_PATHS])),
-        session=replace_undecodable(asker.session[:_LONGEST_SESSION]),
+        reason=_short(_reason(answer)),
+        tool=_short(ask.tool),
+        paths=tuple(map(_short, ask.footprint.paths[:MOST_PATHS])),
+        session=_short(asker.session, _LONGEST_SESSION),
         run_id=asker.run_id,
         lane=asker.lane,
         fence=asker.fence,
@@ -53,7 +53,7 @@ def bind_session(store: Store, session: str, lane: str, fence: int) -> None:
 
     Binding it to the same lease again changes nothing. Raises StoreFailed.
     """
-    fact = SessionBound(session=session, lane=lane, fence=fence)
+    fact = SessionBound(session=_short(session, _LONGEST_SESSION), lane=lane, fence=fence)
     store.record(bound_stream(session), fact, key=f"fence/{fence}")
 
 
@@ -76,6 +76,11 @@ def _storable(session: str) -> str:
     from hashlib import sha256  # no program that is known has such names
 
     return sha256(session.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _short(text: str, longest: int = LONGEST_REASON) -> str:
+    """A text of a program as it can be stored."""
+    return replace_undecodable(text[:longest])[:longest]
 
 
 def _reason(answer: Answer) -> str:

@@ -13,7 +13,7 @@ _SECTION = re.compile(
     re.MULTILINE,
 )
 _BEGIN = re.compile(r"^\*\*\* Begin Patch", re.MULTILINE)
-_HEADER = re.compile(r"(?:---|\+\+\+|\*\*\*) (\"(?:[^\"\\]|\\.)*\"|[^\t]+)")
+_HEADER = re.compile(r"(?:---|\+\+\+) (?!\d+(?:,\d+)? ----)(\"(?:[^\"\\]|\\.)*\"|[^\t]+)")
 _RENAME = re.compile(r"(?:rename|copy) (?:from|to) (.+)")
 _GIT = re.compile(r"diff --git (\"?[a-z]/.+?) (\"?[a-z]/.+)")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")

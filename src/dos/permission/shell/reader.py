@@ -17,7 +17,7 @@ from dos.permission.shell.git_commands import git_effect, split_command
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import parse
 from dos.permission.shell.programs import PROGRAMS
-from dos.permission.shell.readers import READERS, evaluates
+from dos.permission.shell.readers import ACTS, READERS, evaluates
 from dos.permission.shell.words import (
     NotReadable,
     Operator,
@@ -47,6 +47,7 @@ class _Reading(Struct, kw_only=True):
     root: str
     writes: dict[str, None] = field(default_factory=dict)
     unknown: str = ""
+    acts: bool = False
 
     def add_unknown(self, why: str) -> None:
         self.unknown = self.unknown or why
@@ -75,13 +76,14 @@ class Written(Struct, frozen=True, kw_only=True):
 
     paths: tuple[str, ...]
     unknown: str
+    acts: bool = False  # on processes or on other machines
 
 
 def read_command(text: str, *, base: str, root: str) -> Written:
     """Return what a shell text writes. `base` is the folder that it starts in. Never raises."""
     reading = _Reading(root=root)
     _read_text(text, base, reading, 0)
-    return Written(paths=tuple(reading.writes), unknown=reading.unknown)
+    return Written(paths=tuple(reading.writes), unknown=reading.unknown, acts=reading.acts)
 
 
 def _read_text(text: str, base: str | None, reading: _Reading, depth: int) -> None:
@@ -220,6 +222,7 @@ class _Walk:
         arguments = words[1:]
         if "/" in text and not _SYSTEM.fullmatch(text):
             self._reading.add_unknown(_OWN_PROGRAM)
+        self._reading.acts = self._reading.acts or name in ACTS
         special = self._special.get(name)
         if special is not None:
             special(arguments, redirects)

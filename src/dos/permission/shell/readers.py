@@ -21,6 +21,8 @@ READERS = name_table("""
     tokei tput tr true tsort tty type typeset ulimit umask unalias uname unexpand unset uptime
     users vmstat w wait wc whatis whereis which who whoami yes zcat zgrep
     """)
+# They write no file, and yet they do something: to processes, to leases, or on other machines.
+ACTS = name_table("curl dos exit kill ping rsync scp stty wget xmllint")
 # Builtins that evaluate their words: `test -v 'a[$(…)]'` runs a command.
 _EVALUATES = name_table("""
     [ declare export getopts let local printf read readonly test typeset unset wait
