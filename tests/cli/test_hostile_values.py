@@ -79,6 +79,8 @@ BESIDE = {
         "--args": '{"user_id": "usr_4711"}',
         "--prior": "x",
     },
+    "hook-exit": {"--code": "7"},
+    "memory recall": {"name": "x"},
     "hook stop": {"--plan": "P", "--phase": "1"},
 }
 TRIED = [

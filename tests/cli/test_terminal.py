@@ -14,7 +14,8 @@ from commanding import command, in_process
 from patience import PATIENCE
 
 from dos.verbs import lookup
-from dos.verbs.table import VERBS, Verb
+from dos.verbs.table import VERBS
+from dos.verbs.verb import Verb
 
 # A verb that is asked with no words at all and does not come back by itself, or only after minutes.
 ENDLESS = {"demo", "quickstart", "up"}

@@ -5,52 +5,7 @@ at every start, so it holds names alone; the module of a verb is imported when t
 To add a verb, add a row here and a module with `EXITS`, `Args` and `run` under `cli`.
 """
 
-GROUPS = {
-    "fleet": "Run a fleet",
-    "people": "Decisions, limits and costs",
-    "truth": "Check claims",
-    "verdicts": "Rules for your own loop, one at a time",
-    "plans": "Plans and units",
-    "runs": "Runs",
-    "lanes": "Lanes and leases",
-    "journal": "Journal",
-    "workspace": "Workspace and settings",
-    "help": "About dos",
-}
-
-# Who may call a verb. A holder is the agent that works on the lane which the arguments name.
-ANYONE = "anyone"
-PERSON = "person"
-PERSON_OR_HOLDER = "person or holder"
-
-
-class Verb:
-    """One verb: the words to type, the module that implements it, its help line, its permission.
-
-    `group` is a key of `GROUPS`, under whose title help lists the verb.
-    """
-
-    __slots__ = ("allowed", "group", "module", "name", "open_argument", "summary")
-
-    def __init__(
-        self,
-        name: str,
-        group: str,
-        module: str,
-        summary: str,
-        allowed: str = ANYONE,
-        open_argument: str = "",
-    ) -> None:
-        """Describe a verb. This is no Struct, because importing msgspec would delay `dos --help`.
-
-        `summary` is the help line, and the first line of the module's docstring.
-        """
-        self.name = name
-        self.group = group
-        self.module = module
-        self.summary = summary
-        self.allowed = allowed
-        self.open_argument = open_argument  # the first argument with which anyone may call it
+from dos.verbs.verb import PERSON, PERSON_OR_HOLDER, Verb
 
 
 def _section(group: str, *rows: tuple[str, ...]) -> list[Verb]:
@@ -169,6 +124,16 @@ _ALL = (
             "witness",
             "verify.witness",
             "Check by independent sources that a claimed effect happened",
+        ),
+        (
+            "memory recall",
+            "memory.recall",
+            "Check an agent's note against the repository",
+        ),
+        (
+            "memory verify",
+            "memory.verify",
+            "Check all notes of an agent, the stale ones first",
         ),
         ("reward", "verify.reward", "Decide whether work may serve as a training example"),
         ("judge", "verify.judge", "Ask a judge for its opinion on a claim"),

@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 
 from dos.errors import DosError
 from dos.verbs.context import Context, Reply, actor
-from dos.verbs.table import Verb
+from dos.verbs.verb import Verb
 
 if TYPE_CHECKING:  # imported at use: most calls record nothing
     from dos.journal.events.doors import VerdictGiven
@@ -39,6 +39,7 @@ JUDGES = frozenset(
         "improve",
         "judge",
         "liveness",
+        "memory recall",
         "pick-priority",
         "pickable",
         "productivity",

@@ -16,7 +16,8 @@ from dos.cli.main import GLOBAL_FLAGS
 from dos.verbs import lookup
 from dos.verbs.args import Field, Option
 from dos.verbs.context import Context, Reply
-from dos.verbs.table import VERBS, Verb
+from dos.verbs.table import VERBS
+from dos.verbs.verb import Verb
 
 EXITS = {"shown": 0, "contract_error": 2}
 

@@ -1,0 +1,1 @@
+"""The verbs about the notes of agents."""

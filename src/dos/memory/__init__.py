@@ -1,0 +1,1 @@
+"""Whether what an agent once noted is still true of the repository."""

@@ -1,0 +1,48 @@
+"""What the table of verbs says of each verb, the groups of help, and who may call a verb."""
+
+GROUPS = {
+    "fleet": "Run a fleet",
+    "people": "Decisions, limits and costs",
+    "truth": "Check claims",
+    "verdicts": "Rules for your own loop, one at a time",
+    "plans": "Plans and units",
+    "runs": "Runs",
+    "lanes": "Lanes and leases",
+    "journal": "Journal",
+    "workspace": "Workspace and settings",
+    "help": "About dos",
+}
+
+# Who may call a verb. A holder is the agent that works on the lane which the arguments name.
+ANYONE = "anyone"
+PERSON = "person"
+PERSON_OR_HOLDER = "person or holder"
+
+
+class Verb:
+    """One verb: the words to type, the module that implements it, its help line, its permission.
+
+    `group` is a key of `GROUPS`, under whose title help lists the verb.
+    """
+
+    __slots__ = ("allowed", "group", "module", "name", "open_argument", "summary")
+
+    def __init__(
+        self,
+        name: str,
+        group: str,
+        module: str,
+        summary: str,
+        allowed: str = ANYONE,
+        open_argument: str = "",
+    ) -> None:
+        """Describe a verb. This is no Struct, because importing msgspec would delay `dos --help`.
+
+        `summary` is the help line, and the first line of the module's docstring.
+        """
+        self.name = name
+        self.group = group
+        self.module = module
+        self.summary = summary
+        self.allowed = allowed
+        self.open_argument = open_argument  # the first argument with which anyone may call it
