@@ -47,6 +47,9 @@ def make(home: Path) -> Repository:
         store.record(stream, events.RunBegun(**who, host="h", start_sha=""))
         store.record(stream, events.UnitClaimed(**at))
         store.record(stream, events.AgentStarted(**at, agent="command", base="b"))
+    notes = repository.root / ".claude" / "memory"
+    notes.mkdir(parents=True)
+    (notes / "start.md").write_text("Created src/never.py\n")
     logs = state / "logs" / "one"
     logs.mkdir(parents=True)
     (logs / f"{RUN}-1.1.log").write_text("first\nsecond\n")
@@ -163,6 +166,8 @@ READING = (
         lambda data: {**data, "reason_class": "NO_SUCH", "known": False},
     ),
     Case("doctor", {"full": True}, ("doctor",)),
+    Case("recall", {"name": "start"}, ("memory", "recall", "start")),
+    Case("recall", {"name": "stop"}, ("memory", "recall", "stop"), fails=True),
     Case("status", {"run_id": RUN}, ("status", RUN)),
     Case("status", {"run_id": "nonsense"}, ("status", "nonsense"), fails=True),
     Case("loop", {"target": 2}, ("loop", "--target", "2")),

@@ -101,7 +101,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "flag": "known refusal retryable built_in",
         "list": "see_also live",
     },
-    "recall": {},
+    "recall": {"text": "verdict reason memory type", "list": "claims", "text?": "culprit"},
     "doctor": {
         "text": "dos_version workspace",
         "flag": "git",

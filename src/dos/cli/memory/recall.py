@@ -6,7 +6,6 @@ nothing of this kind, cannot be checked.
 """
 
 import os
-from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct
@@ -41,11 +40,12 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     """Find the note and compare its claims with the repository."""
     workspace = context.lenient_world.workspace
+    start = context.start_directory
     # Not pathlib: it raises for a name that no file system can have.
-    if os.sep in args.name and os.path.isfile(args.name):  # noqa: PTH113
-        found = store.read_note(Path(args.name))
+    if os.sep in args.name and os.path.isfile(start / args.name):  # noqa: PTH113
+        found = store.read_note(start / args.name)
     else:
-        found = store.find_note(store.find_store(workspace, args.store), args.name)
+        found = store.find_note(store.find_store(workspace, start, args.store), args.name)
     verdict = recall(workspace, found)
     return Reply(
         code=EXITS[verdict.answer],

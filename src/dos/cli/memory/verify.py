@@ -35,7 +35,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     """Compare every note with the repository."""
     workspace = context.lenient_world.workspace
-    folder = store.find_store(workspace, args.store)
+    folder = store.find_store(workspace, context.start_directory, args.store)
     verdicts = in_order([recall(workspace, note) for note in store.read_notes(folder)])
     routed: list[str] = []
     if args.route:

@@ -14,18 +14,18 @@ INDEX = "MEMORY.md"  # which names the others
 LARGEST_BYTES = 1_000_000
 
 
-def find_store(workspace: Workspace, given: str) -> Path:
+def find_store(workspace: Workspace, start: Path, given: str) -> Path:
     """Return the folder of notes: the given one, or that of Claude Code for this repository.
 
-    Raises BadInput where there is none.
+    A relative one counts from `start`. Raises BadInput where there is none.
     """
     if given:
-        if not os.path.isdir(given):  # noqa: PTH112 - pathlib raises for what cannot be a name
+        if not os.path.isdir(start / given):  # noqa: PTH112 - pathlib raises for what cannot be a name
             raise BadInput(
                 f"--store {quote(given, LONGEST_PATH)} is not a folder",
                 hint="Give the folder that holds the notes.",
             )
-        return Path(given)
+        return start / given
     places = [workspace.root / ".claude" / "memory", _of_claude_code(workspace.root)]
     for path in places:
         if path.is_dir():
