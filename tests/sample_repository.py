@@ -41,6 +41,9 @@ ttl_seconds = 30
 backoff_seconds = [0.1]
 jitter_seconds = 0
 
+[server]
+off = true
+
 # The agents and checks of tests leave marks beside the repository.
 [sandbox]
 writable = ["{home}"]

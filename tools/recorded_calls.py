@@ -132,11 +132,13 @@ SKIPPED = {
     "quickstart": "as demo",
     "receipt-key make": "the key is another one each time",
     "service status": "it tells of the machine, and of no workspace",
+    "serve": "it serves until it is told to end",
     "up": (
         "it acts for as long as there is work; what it leaves behind is what the workspaces are "
         "made of"
     ),
     "version": "it is another one each time",
+    "web": "its port and its token are others each time",
     "worker": "as up",
 }
 EVENT = {

@@ -62,7 +62,7 @@ ASKED = [
     *(
         name.split()
         for name, verb in VERBS.items()
-        if name not in ("demo", "quickstart", "up", "init", "down", "simulate")
+        if name not in ("demo", "quickstart", "serve", "up", "init", "down", "simulate")
         and not any(field.required for field in lookup.arguments(verb))
     ),
     ["arbitrate", "--lane", "api", "--exact", "--explain"],

@@ -128,7 +128,7 @@ def busy(dos, workspace):
     return dos
 
 
-RUN_A_FLEET = ("demo", "quickstart")  # for most values of their options
+RUN_A_FLEET = ("demo", "quickstart", "serve")  # for most values of their options
 QUICK = [(name, field) for name, field in TRIED if name not in RUN_A_FLEET]
 
 

@@ -39,7 +39,7 @@ WORDS = {
     "limits lift": ["claude"],
 }
 GUARDED = [name for name, verb in VERBS.items() if verb.allowed != ANYONE]
-OPERATORS = """up down pause resume halt init decide-for attest worker /
+OPERATORS = """up down pause resume halt init decide-for attest worker serve web /
 config set / config unset / decisions answer / salvage apply / salvage drop /
 journal import / journal prune / journal compact / receipt-key make /
 service install / service status / service remove / hooks git /

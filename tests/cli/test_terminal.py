@@ -18,7 +18,7 @@ from dos.verbs.table import VERBS
 from dos.verbs.verb import Verb
 
 # A verb that is asked with no words at all and does not come back by itself, or only after minutes.
-ENDLESS = {"demo", "quickstart", "up"}
+ENDLESS = {"demo", "quickstart", "serve", "up"}
 STREAMS = {"journal tail", "journal export"}  # one document a line
 # They speak the protocol of those who call them, and say nothing where nobody asks.
 SPEAK_OTHERWISE = {"mcp", *(name for name in VERBS if name.startswith("hook "))}

@@ -139,6 +139,8 @@ DEFAULTS = {
     "notify.channel": "",
     "notify.command": [],
     "notify.timeout_seconds": 10.0,
+    "server.off": False,
+    "server.port": 0,
     "leases.ttl_seconds": 120,
     "leases.manual_ttl_minutes": 50,
     "store.url": "",

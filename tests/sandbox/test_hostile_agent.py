@@ -110,6 +110,7 @@ OPERATOR_VERBS = {
     "journal prune": ["journal", "prune"],
     "journal compact": ["journal", "compact"],
     "receipt-key make": ["receipt-key", "make"],
+    "web": ["web"],
     "attest": ["attest", "--claim", "c", "--accept-cmd", "true"],
     "service install": ["service", "install"],
     "service status": ["service", "status"],
@@ -465,7 +466,12 @@ def check_what_is_left(hostile: HostileFleet, before: dict[str, bytes]) -> None:
 
 def test_every_operator_verb_that_the_table_of_verbs_knows_is_tried():
     guarded = {name for name, verb in VERBS.items() if verb.allowed != ANYONE}
-    elsewhere = {"worker", "demo", "quickstart"}  # these start processes, and are no orders
+    elsewhere = {
+        "worker",
+        "demo",
+        "quickstart",
+        "serve",
+    }  # these start processes, and are no orders
     tried = {name.replace("git install", "git").replace("git remove", "git")
              for name in OPERATOR_VERBS}  # fmt: skip
     assert tried == guarded - elsewhere

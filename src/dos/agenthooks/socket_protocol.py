@@ -13,12 +13,15 @@ from typing import Any
 
 from msgspec import DecodeError, Struct, ValidationError, field, json
 
-from dos.errors import BadInput
+from dos.errors import BadInput, DosError
 from dos.text import quote
 
 VERSION = 1
 LONGEST_REQUEST = 16 << 20  # bytes of a line: an event has the file that is about to be written
 SOCKET_VARIABLE = "DOS_HOOK_SOCKET"  # the path of the socket to ask
+# Without the variable it is the socket of the workspace's server, below the state directory.
+SOCKET_FOLDER = "server"
+SOCKET_NAME = "socket"
 
 
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,7 +75,7 @@ def verb_reply(code: int, data: Any, stderr: str) -> bytes:
     return _line({"code": code, "data": data, "stderr": stderr})
 
 
-def error_reply(error: BadInput) -> bytes:
+def error_reply(error: DosError) -> bytes:
     """Return the line for a request that gets no answer."""
     return _line({"error": error.message, "hint": error.hint})
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dos.agenthooks.io.answer import HookOptions
 
 LONGEST = 64 << 20  # bytes
+NO_ANSWER = "the worker of this lane and its server do not answer"
 DIALECT_HELP = f"agent program: {', '.join(dialects.DIALECTS)}"
 
 
@@ -79,6 +80,16 @@ def answer(
         stderr = f"{stderr}\nwarning: {reply.note}".strip()
     data = reply.data if context.as_json else None
     return Reply(text=reply.stdout, data=data, stderr=stderr)
+
+
+def refuse_unjudged(dialect: str) -> Reply:
+    """Refuse the call on stdin, unless it only reads: for an agent of the fleet that got no
+    answer. Raises BadInput for an unknown dialect and for no event."""
+    from dos.agenthooks.io.answer import deny_unjudged
+
+    dialects.check(dialect)
+    event = dialects.parse(dialect, "pretool", read_event())
+    return Reply(text=deny_unjudged(event, NO_ANSWER))
 
 
 def is_usage_error(error: Exception) -> bool:

@@ -30,6 +30,7 @@ from dos.permission.policy import Enforcement
 from dos.reasons.policy import MORPHOLOGY, MorphologyRule, Reason, built_in_tokens
 from dos.regions import Region
 from dos.sandbox.settings import Sandbox
+from dos.server.settings import Server
 from dos.units.policy import DeclaredUnit, Grammar, Lifecycle, Plans, Transition
 from dos.verify import red_before
 from dos.verify.policy import Policy, Stamp
@@ -88,6 +89,7 @@ __all__ = [
     "Retention",
     "Rung",
     "Sandbox",
+    "Server",
     "Stamp",
     "Store",
     "Supervise",
@@ -215,6 +217,7 @@ class Config(Table, frozen=True, kw_only=True):
     judges: Judges = Judges()
     enforcement: Enforcement = Enforcement()
     notify: Notify = Notify()
+    server: Server = Server()
 
     def __post_init__(self) -> None:
         if self.reasons:

@@ -70,6 +70,10 @@ class Store:
         """Return this store for another thread: it opens no session, and closing it closes none."""
         return _ThreadStore(self.backend, actor=self.actor)
 
+    def for_actor(self, actor: str) -> "Store":
+        """Return this store for what another one does; closing it closes nothing."""
+        return _ThreadStore(self.backend, actor=actor)
+
     # Events
 
     def append(

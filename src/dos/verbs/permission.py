@@ -15,6 +15,8 @@ from dos.verbs.verb import PERSON_OR_HOLDER, Verb
 from dos.workspace import Workspace
 from dos.world import World
 
+STARTED_BY_SUPERVISORS = ("worker", "serve")
+
 
 def check_permission(verb: Verb, arguments: Struct, context: Context, flag: str = "") -> None:
     """Raise NotPermitted where an agent of the fleet calls the verb.
@@ -26,7 +28,7 @@ def check_permission(verb: Verb, arguments: Struct, context: Context, flag: str 
     agent = caller.find_calling_agent(workspace, leases, context.caller_pid)
     if agent is None:
         return
-    if agent.is_of_supervisor and verb.name == "worker":  # which a supervisor starts
+    if agent.is_of_supervisor and verb.name in STARTED_BY_SUPERVISORS:
         return
     if verb.allowed == PERSON_OR_HOLDER and _is_own_lane(arguments, agent, leases):
         return

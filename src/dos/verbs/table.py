@@ -39,6 +39,13 @@ _ALL = (
         ),
         ("service remove", "service.remove", "Remove the system service", PERSON),
         ("worker", "fleet.worker", "Run one worker on a lane (`dos up` starts workers)", PERSON),
+        (
+            "serve",
+            "server.serve",
+            "Serve hooks, MCP, events and the read verbs on this machine",
+            PERSON,
+        ),
+        ("web", "server.web", "Print the address of the server with its token", PERSON),
         ("loop", "fleet.loop", "Show which workers to start, reap or flag"),
         (
             "supervise",

@@ -21,7 +21,15 @@ from dos.errors import BadInput, DosError
 from dos.lease import KEY_VARIABLE
 from dos.world import World
 
-__all__ = ["Caller", "HookCall", "HookOptions", "HookReply", "answer_hook", "open_lenient"]
+__all__ = [
+    "Caller",
+    "HookCall",
+    "HookOptions",
+    "HookReply",
+    "answer_hook",
+    "deny_unjudged",
+    "open_lenient",
+]
 
 
 class HookReply(Struct, frozen=True, kw_only=True):
@@ -152,10 +160,10 @@ def _fault(
         return HookReply(stderr=f"warning: {reason}", data=data)
     if moment != Moment.PRETOOL or not caller.environment.get(KEY_VARIABLE):
         return HookReply(stderr=warning)
-    return HookReply(stdout=_denied_unjudged(event, problem), stderr=warning)
+    return HookReply(stdout=deny_unjudged(event, problem), stderr=warning)
 
 
-def _denied_unjudged(event: HookEvent, problem: str) -> str:
+def deny_unjudged(event: HookEvent, problem: str) -> str:
     """Deny a call of an agent of the fleet that nobody could judge, unless it only reads."""
     from dos.permission.footprint import read_footprint
 

@@ -35,7 +35,16 @@ def worker_log(state: Path, lane: str, run_id: str) -> Path:
 
 def supervisor_log(state: Path) -> Path:
     """The one log of all supervisors. A large one is moved aside, and a new one is begun."""
-    log = state / "logs" / "supervisor.log"
+    return _lasting_log(state, "supervisor.log")
+
+
+def server_log(state: Path) -> Path:
+    """The one log of all servers that supervisors start, kept as that of the supervisors."""
+    return _lasting_log(state, "server.log")
+
+
+def _lasting_log(state: Path, name: str) -> Path:
+    log = state / "logs" / name
     log.parent.mkdir(parents=True, exist_ok=True)
     if log.exists() and log.stat().st_size > LARGEST_SUPERVISOR_LOG:
         log.replace(log.with_suffix(".1.log"))

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Annotated
 
@@ -41,6 +41,7 @@ from dos.report.session import last_start
 from dos.sandbox import describe
 from dos.sandbox.io import programs
 from dos.sandbox.io.probe import probe
+from dos.server.io.keeper import ServerKeeper
 from dos.text import join_some, slug
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, actor
@@ -127,7 +128,8 @@ def _supervise(args: Args, context: Context, warnings: list[str]) -> Reply:
     first_position = effects.store.last()
     try:
         printer = EventPrinter(context, first_position)
-        result = _drive(args, context, supervisor, effects, printer)
+        with _server(context):
+            result = _drive(args, context, supervisor, effects, printer)
     finally:
         effects.close()
     data = {"reason": result.text, "target": supervisor.target}
@@ -146,6 +148,13 @@ def _supervise(args: Args, context: Context, warnings: list[str]) -> Reply:
         data=data | {"warnings": warnings} | to_builtins(made),
         stderr=lost_lease,
     )
+
+
+def _server(context: Context) -> AbstractContextManager[object]:
+    """Return what keeps the server of the workspace running beside the fleet."""
+    if context.policy.server.off:
+        return nullcontext()
+    return ServerKeeper(context.world.workspace)
 
 
 def _drive(

@@ -28,6 +28,8 @@ class Args(Struct, kw_only=True):
         str, Option(help="plugin that may withhold a call with made-up ids", metavar="NAME")
     ] = "observe"
     debug: Annotated[bool, Option(help="report on stderr why nothing was judged")] = False
+    # The hook command sets it for an agent of the fleet whose worker does not answer.
+    unanswered: Annotated[bool, Option(hidden=True)] = False
     # Settings of dos-kernel may contain these; they belong to other moments.
     session_id: Annotated[str, Option(hidden=True)] = ""
     max_markers: Annotated[str, Option(hidden=True)] = ""
@@ -39,5 +41,7 @@ def run(args: Args, context: Context) -> Reply:
     """Answer the event on stdin: a refusal, a warning, or nothing."""
     from dos.agenthooks.io.answer import HookOptions
 
+    if args.unanswered:
+        return hook_event.refuse_unjudged(args.dialect)
     options = HookOptions(handler=args.handler)
     return hook_event.answer("pretool", args.dialect, context, options, debug=args.debug)

@@ -5,9 +5,11 @@ at what an agent says of itself. Exit code 1: the caller holds no lease.
 """
 
 import os
+from collections.abc import Mapping
 
 from msgspec import Struct
 
+from dos.machine import process
 from dos.permission.ask import Asker, AskerKind
 from dos.permission.io.asker import find_asker
 from dos.text import join_some
@@ -30,12 +32,17 @@ class Args(Struct, kw_only=True):
 def run(_args: Args, context: Context) -> Reply:
     """Find the lease of the calling process, and reply with its region and its neighbours."""
     world = context.journal_world
+    caller_pid = os.getpid()
+    environment: Mapping[str, str] = os.environ
+    if context.caller_pid is not None:
+        caller_pid = context.caller_pid
+        environment = process.environment_of(caller_pid)
     asker = find_asker(
         world,
         session="",
         tree=world.workspace.tree,
-        caller_pid=os.getpid(),
-        environment=os.environ,
+        caller_pid=caller_pid,
+        environment=environment,
     )
     return Reply(
         code=CODES.get(asker.kind, EXITS["no-lease"]),

@@ -1,0 +1,1 @@
+"""The verbs that run the server and show its address."""

@@ -1,0 +1,1 @@
+"""The resident server of a workspace: hooks, MCP, events and the read verbs, on loopback only."""

@@ -1,0 +1,1 @@
+"""The sockets, the processes and the journal behind the server."""
