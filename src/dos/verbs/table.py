@@ -2,7 +2,6 @@
 
 Parsers, help, completion, the exit-code table and the reference page are made from it. It is read
 at every start, so it holds names alone; the module of a verb is imported when the verb is called.
-To add a verb, add a row here and a module with `EXITS`, `Args` and `run` under `cli`.
 """
 
 from dos.verbs.verb import PERSON, PERSON_OR_HOLDER, Verb
@@ -178,6 +177,7 @@ _ALL = (
     *_section(
         "plans",
         ("plan", "plans.plan", "Compare what the plans claim with what git shows"),
+        ("plan add", "plans.add", "Add a unit to a plan document", PERSON),
         ("packet", "plans.packet", "Show the units that can be dispatched now, with prompts"),
         ("enumerate", "plans.enumerate", "List the units that a plan document declares"),
         (
