@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from dos.agenthooks.wiring import HOSTS, group
+from dos.agenthooks.wiring import HOSTS, group, verb_caller
 from dos.skills import agents_md
 from dos.skills.io import packaged
 from dos.verbs.table import VERBS
@@ -54,7 +54,7 @@ def server() -> dict[str, Any]:
 def hooks(name: str) -> dict[str, Any]:
     """Return the hooks of a program, as `dos hooks install` writes them."""
     host = HOSTS[name]
-    return {"hooks": {event: [group(host, event, NAME)] for event in host.events}}
+    return {"hooks": {event: [group(host, event, verb_caller(NAME))] for event in host.events}}
 
 
 def manifest(**more: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -156,7 +157,7 @@ def test_a_link_out_of_the_repository_is_not_followed_silently(repository, tmp_p
     assert answer.code == 2 and "outside of this repository" in answer.err
     assert (shared / "settings.json").read_text() == "{}\n"
     assert in_process("hooks", "install", "claude-code", "--force").code == 0
-    assert "dos hook" in (shared / "settings.json").read_text()
+    assert "shim.py pretool" in (shared / "settings.json").read_text()
 
 
 @pytest.mark.parametrize("host", sorted(set(HOSTS) - {"opencode"}))
@@ -210,3 +211,30 @@ def test_init_has_the_released_names_of_install(repository):
     (repository / ".gemini" / "settings.json").write_text("{ // mine\n}")
     assert in_process("init", "--hooks", "gemini").code == 1
     assert in_process("init", "--hooks", "nonsense").code == 2
+
+
+def test_the_fast_command_is_written_and_the_older_form_is_taken_over(repository):
+    """A file of this machine alone calls the shim by its paths, and each event calls dos once."""
+    path = put(repository, "claude-code", json.dumps({"hooks": {"Stop": [{"hooks": [
+        {"type": "command", "command": "/old/bin/dos hook stop"}]}]}}))  # fmt: skip
+    in_process("hooks", "install", "claude-code")
+    lines = list(commands(path))
+    assert len(lines) == len(HOSTS["claude-code"].events)
+    for line in lines:
+        python, *options, shim, _, _, _ = line.split()
+        assert (python, options) == (sys.executable, ["-I", "-S"])
+        assert Path(shim).is_file() and is_ours(line) and not is_tuned(line)
+    assert look(HOSTS["claude-code"], find(repository))[0] == "WIRED"
+    path.write_text(path.read_text().replace("/agenthooks/", "/removed/agenthooks/"))
+    assert look(HOSTS["claude-code"], find(repository))[0] == "DRIFTED"
+    in_process("hooks", "install", "claude-code")
+    assert list(commands(path)) == lines
+
+
+def test_a_committed_file_names_no_path_of_this_machine(repository):
+    path = put(repository, "claude-code", "{}\n")
+    git("add", "--all", cwd=repository)
+    git("commit", "--quiet", "--message", "Share", cwd=repository)
+    in_process("hooks", "install", "claude-code")
+    assert all("hook pretool" in line or "shim" not in line for line in commands(path))
+    assert look(HOSTS["claude-code"], find(repository))[0] == "WIRED"

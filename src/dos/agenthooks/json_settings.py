@@ -47,7 +47,7 @@ def format_like(settings: Settings, text: str) -> str:
     return made
 
 
-def install(settings: Settings, host: Host, dos: str, *, force: bool = False) -> Settings:
+def install(settings: Settings, host: Host, caller: str, *, force: bool = False) -> Settings:
     """Return the settings with our hooks, each once: an older entry of ours makes room.
 
     An entry with options that a person chose stays instead, unless `force`.
@@ -57,7 +57,7 @@ def install(settings: Settings, host: Host, dos: str, *, force: bool = False) ->
     hooks = dict(changed.get("hooks", {}))
     for event in host.events:
         if event not in tuned:
-            hooks[event] = [*hooks.get(event, []), group(host, event, dos)]
+            hooks[event] = [*hooks.get(event, []), group(host, event, caller)]
     # An event keeps the place that it had.
     order = [*settings.get("hooks", {}), *hooks]
     hooks = {event: hooks[event] for event in dict.fromkeys(order) if event in hooks}
@@ -89,7 +89,7 @@ def uninstall(settings: Settings, host: Host, *, keep_tuned: bool = False) -> Se
     return made
 
 
-def is_wired(settings: Settings, host: Host, dos: str) -> bool | None:
+def is_wired(settings: Settings, host: Host, caller: str) -> bool | None:
     """Whether every event has our entry as it is written now, once; None: no event has one."""
     ours = our_entries(settings)
     if not ours:
@@ -99,7 +99,7 @@ def is_wired(settings: Settings, host: Host, dos: str) -> bool | None:
         entries = [entry for each in groups for entry in _entries(each)]
         if len(entries) != 1:
             return False
-        if not is_tuned(entries[0]["command"]) and groups[0] != group(host, event, dos):
+        if not is_tuned(entries[0]["command"]) and groups[0] != group(host, event, caller):
             return False
     return set(ours) == set(host.events)
 
@@ -114,9 +114,9 @@ def our_entries(settings: Settings) -> dict[str, list[Any]]:
     return found
 
 
-def patch(host: Host, dos: str) -> str:
+def patch(host: Host, caller: str) -> str:
     """Return what a person adds by hand to a file that dos does not edit."""
-    return format_like(install({}, host, dos), "")
+    return format_like(install({}, host, caller), "")
 
 
 def _entries(each: Any) -> list[Any]:

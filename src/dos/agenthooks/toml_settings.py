@@ -25,7 +25,7 @@ MARKS = Marks(
 )
 
 
-def install(text: str, host: Host, dos: str, name: str) -> str:
+def install(text: str, host: Host, caller: str, name: str) -> str:
     """Return a file with our block, in place of an older one or at the end.
 
     Raises NotPlain where the file would not be TOML, or has entries of ours outside of the block.
@@ -37,7 +37,7 @@ def install(text: str, host: Host, dos: str, name: str) -> str:
     made = before
     if before and not before.endswith("\n"):
         made += "\n"
-    made += block(host, dos) + after
+    made += block(host, caller) + after
     parse(made, name)
     return made
 
@@ -48,14 +48,14 @@ def uninstall(text: str, name: str) -> str:
     return before + after
 
 
-def block(host: Host, dos: str) -> str:
+def block(host: Host, caller: str) -> str:
     """Return the block: each event once, with its timeout in seconds."""
     lines = [MARKS.begin]
     for number, event in enumerate(host.events):
         if number:
             lines.append("")
         lines += [f"[[hooks.{event}]]", f"[[hooks.{event}.hooks]]"]
-        for key, value in entry(host, event, dos).items():
+        for key, value in entry(host, event, caller).items():
             lines.append(f"{key} = {json.dumps(value)}")
     return "\n".join([*lines, MARKS.end]) + "\n"
 

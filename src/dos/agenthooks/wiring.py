@@ -15,6 +15,8 @@ from dos.text import quote
 WRITING_TOOLS = "Write|Edit|MultiEdit|NotebookEdit|Bash|mcp__.*"
 SECONDS = 10
 EVERY = "all"
+SHIM_OPTIONS = ("-I", "-S")  # of Python: nothing of the user's, and no search for packages
+SHIM_FILE = "/agenthooks/io/shim.py"
 RELEASED_WORKSPACE = ("--workspace", ".")  # stood in the entries of dos-kernel
 # A command that is gone must not stop a person's work. Gemini CLI takes every exit code above 1 for
 # a refusal, also the shell's 127; the others take 2, with which Python reports a missing file.
@@ -140,38 +142,48 @@ def chosen_hosts(names: Iterable[str]) -> list[Host]:
     return list(chosen.values())
 
 
-def command(host: Host, moment: Moment, dos: str) -> str:
-    """Return the command line of a hook. `dos` is how this dos is called."""
-    words = [dos, "hook", moment]
+def verb_caller(dos: str) -> str:
+    """Return how a hook calls `dos hook`, by the name or the path of dos."""
+    return shlex.join([dos, "hook"])
+
+
+def shim_caller(python: str, shim: str) -> str:
+    """Return how a hook calls the fast command, by the paths of its interpreter and its file."""
+    return shlex.join([python, *SHIM_OPTIONS, shim])
+
+
+def command(host: Host, moment: Moment, caller: str) -> str:
+    """Return the command line of a hook. `caller` is how dos is called before the moment."""
+    words = [caller, str(moment)]
     if host.name != "claude-code":
         words += ["--dialect", host.name]
-    return " ".join([shlex.join(words), *UNLESS_GONE])
+    return " ".join([*words, *UNLESS_GONE])
 
 
-def entry(host: Host, event: str, dos: str) -> dict[str, Any]:
+def entry(host: Host, event: str, caller: str) -> dict[str, Any]:
     """Return one hook of a host, as its settings have it."""
     made: dict[str, Any] = {}
     if host.form is not Form.FLAT:
         made["type"] = "command"
-    made["command"] = command(host, host.events[event], dos)
+    made["command"] = command(host, host.events[event], caller)
     if host.timeout is not None:
         made["timeout"] = host.timeout
     return made
 
 
-def group(host: Host, event: str, dos: str) -> dict[str, Any]:
+def group(host: Host, event: str, caller: str) -> dict[str, Any]:
     """Return what stands in the list of an event: the entry, in a group where the host has them."""
     if host.form is Form.FLAT:
-        return entry(host, event, dos)
+        return entry(host, event, caller)
     made: dict[str, Any] = {}
     if event in host.matchers:
         made["matcher"] = host.matchers[event]
-    made["hooks"] = [entry(host, event, dos)]
+    made["hooks"] = [entry(host, event, caller)]
     return made
 
 
 def is_ours(text: object) -> bool:
-    """Whether a command line calls `dos hook`, by whatever path to dos."""
+    """Whether a command line calls `dos hook` or the fast command, by whatever paths."""
     return bool(_hook_words(text))
 
 
@@ -190,15 +202,17 @@ def is_tuned(text: object) -> bool:
 
 
 def _hook_words(text: object) -> list[str]:
-    """The words after `dos hook`; none for another command line."""
+    """The words after what calls dos; none for another command line."""
     if not isinstance(text, str):
         return []
     try:
         words = shlex.split(text)
     except ValueError:
         return []
-    if len(words) < 3 or words[1] != "hook" or words[0].rpartition("/")[2] != "dos":
-        return []
     if tuple(words[-2:]) == UNLESS_GONE:
         del words[-2:]
-    return words[2:]
+    if words[1:2] == ["hook"] and words[0].rpartition("/")[2] == "dos":
+        return words[2:]
+    if tuple(words[1:3]) == SHIM_OPTIONS and "".join(words[3:4]).endswith(SHIM_FILE):
+        return words[4:]
+    return []

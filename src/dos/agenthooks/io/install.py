@@ -7,6 +7,7 @@ while nobody else changes the file, uninstalling brings back the very same bytes
 import os
 import re
 import shutil
+import subprocess
 import sys
 from contextlib import suppress
 from enum import StrEnum
@@ -19,13 +20,18 @@ from msgspec import DecodeError, Struct, ValidationError, json
 
 from dos.agenthooks import json_settings, toml_settings
 from dos.agenthooks.json_settings import NotPlain
-from dos.agenthooks.wiring import Form, Host
+from dos.agenthooks.wiring import Form, Host, shim_caller, verb_caller
 from dos.errors import BadInput
+from dos.git.repository import Reader
 from dos.machine import filesystem
 from dos.workspace import Workspace
 
 USED_COMMAND = re.compile(rb"""(?<=")((?:/[^"' ]{1,4000}/)?dos)(?= hook |"\])""")
+USED_SHIM = re.compile(rb"""(?<=")(/[^"' ]{1,4000}) -I -S (/[^"' ]{1,4000}/shim\.py)(?= )""")
 PLUGIN_COMMAND = 'const COMMAND = ["dos"]'
+
+
+PROBE_SECONDS = 20.0
 
 
 class State(StrEnum):
@@ -80,6 +86,35 @@ class Wiring:
                 return word
         return dos_command()
 
+    @cached_property
+    def caller(self) -> str:
+        """How the hooks that are there call dos, if that leads to a program; else as new ones."""
+        for python, shim in USED_SHIM.findall(self.content or b""):
+            if os.access(python, os.X_OK) and os.path.isfile(shim):  # noqa: PTH113 - of bytes
+                return shim_caller(os.fsdecode(python), os.fsdecode(shim))
+        if USED_COMMAND.search(self.content or b""):
+            return verb_caller(self.dos)
+        return self.new_caller
+
+    @cached_property
+    def new_caller(self) -> str:
+        """How new hooks call dos: by the fast command, but not in a file that others share.
+
+        Its paths are those of this machine, so in a file that is committed dos goes by its name.
+        """
+        shim = str(Path(__file__).with_name("shim.py"))
+        is_shared = self._is_committed()
+        if self._given_dos or is_shared or not _runs_dos(sys.executable):
+            return verb_caller(self.dos)
+        return shim_caller(sys.executable, shim)
+
+    def _is_committed(self) -> bool:
+        """Whether the file is in the last commit."""
+        if not os.path.lexists(self.path) or not self.path.is_relative_to(self.tree):
+            return False
+        name = self.path.relative_to(self.tree).as_posix()
+        return Reader(self.tree).object_of(f"HEAD:{name}") is not None
+
     @property
     def text(self) -> str:
         """The content as text. Raises NotPlain for other bytes."""
@@ -104,9 +139,9 @@ class Wiring:
                 raise NotPlain(f"{host.file} is not the plugin of dos, and was not changed")
             return plugin_text(self.dos)
         if host.form is Form.TOML:
-            return toml_settings.install(self.text, host, self.dos, host.file)
+            return toml_settings.install(self.text, host, self.new_caller, host.file)
         settings = json_settings.parse(self.text, host.file)
-        changed = json_settings.install(settings, host, self.dos, force=force)
+        changed = json_settings.install(settings, host, self.new_caller, force=force)
         if changed == settings:
             return self.text
         return json_settings.format_like(changed, self.text)
@@ -124,7 +159,7 @@ class Wiring:
             settings = toml_settings.parse(self.text, host.file)
         else:
             settings = json_settings.parse(self.text, host.file)
-        wired = json_settings.is_wired(settings, host, self.dos)
+        wired = json_settings.is_wired(settings, host, self.caller)
         if wired is None:
             return State.NOT_WIRED
         return State.WIRED if wired else State.DRIFTED
@@ -157,7 +192,7 @@ class Wiring:
         self._record.parent.mkdir(parents=True, exist_ok=True)
         if before.written:
             filesystem.write_whole(self._record, json.encode(before), mode=0o600)
-        self.__dict__.pop("content", None)
+        self._forget()
 
     def mark_worktree(self) -> None:
         """Make the folder by which the program looks for hooks in a linked worktree."""
@@ -198,7 +233,12 @@ class Wiring:
             with suppress(OSError):  # something else is in it, or it is gone
                 self._marker.rmdir()
         self._record.unlink(missing_ok=True)
-        self.__dict__.pop("content", None)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Read the file again at next use."""
+        for name in ("content", "caller"):
+            self.__dict__.pop(name, None)
 
     def _earlier(self) -> Before | None:
         """What was kept, if the file is still as dos wrote it."""
@@ -244,6 +284,18 @@ def dos_command() -> str:
     if beside.exists():
         return str(beside)
     return "dos"
+
+
+def _runs_dos(python: str) -> bool:
+    """Whether an interpreter finds dos by itself, without the variables and folders of this one."""
+    if not python:
+        return False
+    words = [python, "-I", "-c", "import dos.agenthooks"]
+    try:
+        done = subprocess.run(words, capture_output=True, timeout=PROBE_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
 
 
 def _digest(content: bytes) -> str:

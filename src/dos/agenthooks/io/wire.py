@@ -139,9 +139,9 @@ def _refused(wiring: Wiring, refusal: NotPlain) -> HostReport:
     host = wiring.host
     patch = ""
     if host.form is Form.TOML:
-        patch = toml_settings.block(host, wiring.dos)
+        patch = toml_settings.block(host, wiring.new_caller)
     elif host.form is not Form.PLUGIN:
-        patch = json_settings.patch(host, wiring.dos)
+        patch = json_settings.patch(host, wiring.new_caller)
     else:
         patch = plugin_text(wiring.dos)
     return HostReport(
