@@ -150,6 +150,8 @@ def nearest_names(name: str, names: Iterable[str], most: int = 3, cutoff: float 
     """
     from difflib import get_close_matches  # only a mistyped name needs it
 
+    if len(name) > 2 * LONGEST_NAME:  # that is no slip of the finger, and comparing it takes long
+        return []
     by_key = {comparison_key(known): known for known in names}
     matches = get_close_matches(comparison_key(name), by_key, most, cutoff)
     return [by_key[match] for match in matches]

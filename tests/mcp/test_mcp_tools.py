@@ -21,7 +21,7 @@ from dos.verbs.table import VERBS
 
 # Two calls of a verb, one after another, differ in the time, and in how long ago something was.
 MOVING = re.compile(r"(at|now|since|ts|loop_ts|position|begun)|.*_(ms|seconds|bytes)|events")
-AGO = re.compile(r"\d[\d.:]* ?(ms|s|min|h|d)?\b")
+AGO = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)|\d[\d.:]* ?(ms|s|min|h|d)?\b")
 
 
 def still(value: Any, root: str) -> Any:

@@ -12,19 +12,24 @@ from sample_repository import Repository
 from dos.journal import streams
 from dos.journal.backends.open import open_store
 from dos.journal.events import fleet as events
-from dos.lease import Lease, Request
+from dos.lease import Lease, Request, key_hash
 from dos.machine import process
 from dos.regions import region
 from dos.verbs.context import Context
 from dos.verbs.invoke import invoke
 
+KEY = "the key of the agent on lane one"
 RUN = "RID-0MC0FFEE00000AB"
 LOOP = "RID-0MC0FFEE00000AC"
 OUTCOME = {"kind": "SHIPPED", "packet_judge": "SHIPPED-CLEAN", "ship_count": 1}
 
 
-def make(home: Path) -> Repository:
-    """A unit has landed, another one is worked on and a third was blocked; a question is open."""
+def make(home: Path, key: str = "") -> Repository:
+    """A unit has landed, another one is worked on and a third was blocked; a question is open.
+
+    With a key, lane one is of the fleet: whoever knows the key, or descends from this process, is
+    its agent.
+    """
     repository = Repository(home)
     (repository.root / "one" / "a.txt").write_text("a\n")
     repository.git("add", "--all")
@@ -35,8 +40,8 @@ def make(home: Path) -> Repository:
         taken = store.acquire(
             Request(
                 lane="one", holder="scene", host=process.host(), ttl_ms=6_000_000, run_id=RUN,
-                region=region(["one/**"]), pid=holder.pid, pid_started=holder.started,
-                system=process.system(),
+                region=region(["one/**"]), key_hash=key_hash(key) if key else "", pid=holder.pid,
+                pid_started=holder.started, system=process.system(),
             ),
             lambda request, live: None,
         )  # fmt: skip

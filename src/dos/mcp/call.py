@@ -8,6 +8,7 @@ is left to end.
 import os
 import threading
 from collections.abc import Callable, Mapping
+from threading import Event
 from typing import Any
 
 from msgspec import json
@@ -47,8 +48,13 @@ def deadline_seconds() -> float:
     return DEADLINE_MS / 1000
 
 
-def call_tool(tool: Tool, given: Mapping[str, Any], workspace: str, deadline: float) -> Result:
-    """Return the result of a call, within the deadline unless the tool waits on purpose."""
+def call_tool(
+    tool: Tool, given: Mapping[str, Any], workspace: str, deadline: float, ended: Event
+) -> Result:
+    """Return the result of a call, within the deadline unless the tool waits on purpose.
+
+    Whoever sets `ended` before that does not read the result.
+    """
     try:
         arguments = tool.check(given)
         call = tool.call(arguments)
@@ -62,17 +68,16 @@ def call_tool(tool: Tool, given: Mapping[str, Any], workspace: str, deadline: fl
         return _run(tool, call, arguments, directory)
 
     seconds = None if tool.waits else deadline
-    return within(seconds, run) or stalled(tool.name, call.verb, deadline)
+    return within(seconds, run, ended) or stalled(tool.name, call.verb, deadline)
 
 
-def within(seconds: float | None, run: Callable[[], Result]) -> Result | None:
+def within(seconds: float | None, run: Callable[[], Result], ended: Event) -> Result | None:
     """Run in a thread of its own and return the result; None where it takes too long.
 
-    Without `seconds` it may take as long as it wants. A bug ends the thread, which prints where,
-    and becomes a result, so that whoever asked gets an answer.
+    Without `seconds` it may take as long as it wants, until somebody sets `ended`. A bug ends the
+    thread, which prints where, and becomes a result, so that whoever asked gets an answer.
     """
     results: list[Result] = []
-    ended = threading.Event()
 
     def work() -> None:
         try:

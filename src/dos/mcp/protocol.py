@@ -7,12 +7,14 @@ requests that are being answered, so it serves both kinds at once, from several 
 
 import threading
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 from dos.errors import BadInput
 from dos.mcp import catalog, prompts, resources
 from dos.mcp.call import call_tool, deadline_seconds, within
 from dos.mcp.catalog import Permits
+from dos.text import quote
 from dos.version import VERSION
 
 Message = dict[str, Any]
@@ -27,6 +29,7 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 RESOURCE_NOT_FOUND = -32002
 UNSUPPORTED_VERSION = -32022
+BUSY = -32000
 META = "io.modelcontextprotocol/"
 SERVER = {"name": "dos", "title": "dispatch-os", "version": VERSION}
 CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
@@ -37,6 +40,7 @@ INSTRUCTIONS = (
     " its verb as `exit_code`: a refusal is an answer, and no error. Leave out `workspace`, unless"
     " you mean another repository than the one that the server was started in."
 )
+CALLS = ("tools/call", "resources/read")  # they run a verb; all else is answered at once
 CACHEABLE = {  # their answers say for how long they hold; 0: ask again
     "server/discover",
     "tools/list",
@@ -57,6 +61,19 @@ class ProtocolError(Exception):
         self.data = data
 
 
+class Pending:
+    """A request that is being answered. `ended` wakes whoever waits for the verb."""
+
+    def __init__(self) -> None:
+        self.ended = Event()
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        """Wait no longer: there is no answer to give. The verb itself is left to end."""
+        self.is_cancelled = True
+        self.ended.set()
+
+
 class Session:
     """Answers the messages of a client.
 
@@ -70,20 +87,21 @@ class Session:
         self._permits = permits or Permits()
         self._deadline = deadline_seconds()
         self._lock = threading.Lock()
-        self._running: dict[str | int, int] = {}  # requests being answered, and how many of an id
-        self._cancelled: set[str | int] = set()
+        self._running: dict[str | int, list[Pending]] = {}  # what is being answered, by id
         self._methods: dict[str, Callable[[Params], Message]] = {
             "initialize": self._initialize,
             "server/discover": self._discover,
             "ping": lambda _params: {},
             "logging/setLevel": lambda _params: {},  # there is nothing to log
             "tools/list": self._list_tools,
-            "tools/call": self._call_tool,
             "resources/list": self._list_resources,
             "resources/templates/list": self._list_templates,
-            "resources/read": self._read_resource,
             "prompts/list": self._list_prompts,
             "prompts/get": self._get_prompt,
+        }
+        self._calls: dict[str, Callable[[Params, Event], Message]] = {  # that run a verb
+            "tools/call": self._call_tool,
+            "resources/read": self._read_resource,
         }
 
     def handle(self, message: Any) -> Message | None:
@@ -105,9 +123,9 @@ class Session:
         identity = _id_of(message)
         if identity is None:
             return error(None, INVALID_REQUEST, "Invalid request: id must be text or an integer")
-        self._begin(identity)
-        answer = self._answer(identity, message)
-        return None if self._end(identity) else answer
+        pending = self._begin(identity)
+        answer = self._answer(identity, message, pending)
+        return None if self._end(identity, pending) else answer
 
     def is_long(self, message: Any) -> bool:
         """Whether a request may wait for something on purpose."""
@@ -118,36 +136,38 @@ class Session:
         tool = catalog.TOOLS.get(name.removeprefix(catalog.PREFIX))
         return tool is not None and tool.waits
 
-    def _answer(self, identity: str | int, message: Message) -> Message:
+    def _answer(self, identity: str | int, message: Message, pending: Pending) -> Message:
         method = message["method"]
         params = message.get("params", {})
         try:
             if not isinstance(params, dict):
                 raise ProtocolError(INVALID_PARAMS, "Invalid params: they must be an object")
             is_stateless = _is_stateless(params)
-            answer = self._methods.get(method) if isinstance(method, str) else None
-            if answer is None:
-                raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {method}")
-            result = answer(params)
+            if method in CALLS:
+                result = self._calls[method](params, pending.ended)
+            elif isinstance(method, str) and method in self._methods:
+                result = self._methods[method](params)
+            else:
+                raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {quote(str(method))}")
         except ProtocolError as problem:
             return error(identity, problem.code, problem.message, problem.data)
         if is_stateless:
             result = _stateless(method, result)
         return {"jsonrpc": "2.0", "id": identity, "result": result}
 
-    def _begin(self, identity: str | int) -> None:
+    def _begin(self, identity: str | int) -> Pending:
+        pending = Pending()
         with self._lock:
-            self._running[identity] = self._running.get(identity, 0) + 1
+            self._running.setdefault(identity, []).append(pending)
+        return pending
 
-    def _end(self, identity: str | int) -> bool:
+    def _end(self, identity: str | int, pending: Pending) -> bool:
         """Whether the request was cancelled while it was answered."""
         with self._lock:
-            self._running[identity] -= 1
-            was_cancelled = identity in self._cancelled
+            self._running[identity].remove(pending)
             if not self._running[identity]:
                 del self._running[identity]
-                self._cancelled.discard(identity)
-            return was_cancelled
+            return pending.is_cancelled
 
     def _notice(self, message: Message) -> None:
         """Take a notification. Only a cancellation says anything to a server."""
@@ -155,9 +175,11 @@ class Session:
         if message["method"] != "notifications/cancelled" or not isinstance(params, dict):
             return
         identity = _id_of({"id": params.get("requestId")})
+        if identity is None:
+            return
         with self._lock:
-            if identity is not None and identity in self._running:
-                self._cancelled.add(identity)
+            for pending in self._running.get(identity, []):
+                pending.cancel()
 
     def _initialize(self, params: Params) -> Message:
         """Agree on the version that the client wants, or offer the newest."""
@@ -181,7 +203,7 @@ class Session:
         _refuse_cursor(params)
         return {"tools": [tool.listed() for tool in catalog.offered(self._permits)]}
 
-    def _call_tool(self, params: Params) -> Message:
+    def _call_tool(self, params: Params, ended: Event) -> Message:
         arguments = params.get("arguments")
         if arguments is None:
             arguments = {}
@@ -191,7 +213,7 @@ class Session:
             tool = catalog.find_tool(params.get("name"), self._permits)
         except BadInput as problem:
             raise ProtocolError(INVALID_PARAMS, problem.message) from problem
-        return call_tool(tool, arguments, self._workspace, self._deadline)
+        return call_tool(tool, arguments, self._workspace, self._deadline, ended)
 
     def _list_resources(self, params: Params) -> Message:
         _refuse_cursor(params)
@@ -201,12 +223,12 @@ class Session:
         _refuse_cursor(params)
         return {"resourceTemplates": list(resources.TEMPLATES)}
 
-    def _read_resource(self, params: Params) -> Message:
+    def _read_resource(self, params: Params, ended: Event) -> Message:
         uri = str(params.get("uri", ""))
         found = resources.find_resource(uri)
         code = INVALID_PARAMS if _is_stateless(params) else RESOURCE_NOT_FOUND
         if found is None:
-            raise ProtocolError(code, f"Resource not found: {uri}", {"uri": uri})
+            raise ProtocolError(code, f"Resource not found: {quote(uri)}", {"uri": uri})
         resource, workspace = found
         problems: list[BadInput] = []
 
@@ -217,11 +239,11 @@ class Session:
                 problems.append(problem)
                 return {}
 
-        result = within(self._deadline, read)
+        result = within(self._deadline, read, ended)
         if problems:
             raise ProtocolError(code, problems[0].message, {"uri": uri})
         if result is None or "contents" not in result:
-            raise ProtocolError(code, f"{uri} could not be read in time", {"uri": uri})
+            raise ProtocolError(code, f"{quote(uri)} could not be read in time", {"uri": uri})
         return result
 
     def _list_prompts(self, params: Params) -> Message:
@@ -243,6 +265,12 @@ def error(identity: str | int | None, code: int, message: str, data: Any = None)
     if data is not None:
         problem["data"] = data
     return {"jsonrpc": "2.0", "id": identity, "error": problem}
+
+
+def refuse(message: Message, code: int, text: str) -> Message | None:
+    """Return the error for a request that is not answered otherwise; None for a notification."""
+    identity = _id_of(message)
+    return None if identity is None else error(identity, code, text)
 
 
 def _id_of(message: Message) -> str | int | None:

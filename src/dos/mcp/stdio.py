@@ -11,13 +11,13 @@ from typing import Any
 
 from msgspec import DecodeError, json
 
-from dos.mcp.protocol import PARSE_ERROR, Message, Session, error
+from dos.mcp.protocol import BUSY, CALLS, PARSE_ERROR, Message, Session, error, refuse
 
 LONGEST_LINE = 1 << 24
-MOST_CALLS = 64  # at once; more wait until one has ended
+MOST_CALLS = 64  # at once; more wait until one has ended, which a deadline makes soon
+MOST_LONG_CALLS = 32  # at once, of those that wait on purpose; more are refused
 GRACE_SECONDS = 10.0  # for calls that still run at the end of input
 STDIN, STDOUT, STDERR = 0, 1, 2
-CALLS = ("tools/call", "resources/read")  # they run a verb; all else is answered at once
 
 
 class Server:
@@ -29,23 +29,31 @@ class Server:
         self._writer = writer
         self._write_lock = threading.Lock()
         self._slots = threading.Semaphore(MOST_CALLS)
+        self._long_slots = threading.Semaphore(MOST_LONG_CALLS)
         self._short_calls: list[threading.Thread] = []
 
     def run(self) -> None:
         """Answer until the end of input. Calls that wait for something are then abandoned."""
-        buffer = bytearray()
+        parts: list[bytes] = []  # of the line that is being read
+        size = 0
         while chunk := self._reader.read(1 << 16):
-            buffer += chunk
-            *lines, rest = buffer.split(b"\n")
-            buffer = rest
-            for line in lines:
-                self._take(bytes(line))
-            if len(buffer) > LONGEST_LINE:
-                self._send(error(None, PARSE_ERROR, "Parse error: the message is too long"))
-                return
-        self._take(bytes(buffer))
+            *ends, rest = chunk.split(b"\n")
+            for end in ends:
+                self._take_whole(parts, size + len(end), end)
+                parts, size = [], 0
+            size += len(rest)
+            if size <= LONGEST_LINE:
+                parts.append(rest)
+        self._take_whole(parts, size, b"")
         for thread in self._short_calls:
             thread.join(GRACE_SECONDS)
+
+    def _take_whole(self, parts: list[bytes], size: int, end: bytes) -> None:
+        """Answer the line that these parts make; one that was too long to keep gets an error."""
+        if size > LONGEST_LINE:
+            self._send(error(None, PARSE_ERROR, "Parse error: the message is too long"))
+            return
+        self._take(b"".join([*parts, end]))
 
     def _take(self, line: bytes) -> None:
         """Answer one line: at once, or in a thread where a verb has to run."""
@@ -53,24 +61,28 @@ class Server:
             return
         try:
             message = json.decode(line)
-        except (DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        except (DecodeError, ValueError, RecursionError) as problem:
             self._send(error(None, PARSE_ERROR, f"Parse error: {problem}"))
             return
         if not isinstance(message, dict) or message.get("method") not in CALLS:
             self._send(self._session.handle(message))
             return
-        self._slots.acquire()
-        thread = threading.Thread(target=self._call, args=(message,), daemon=True)
+        is_long = self._session.is_long(message)
+        slots = self._long_slots if is_long else self._slots
+        if not slots.acquire(blocking=not is_long):
+            self._send(refuse(message, BUSY, "Too many calls wait already"))
+            return
+        thread = threading.Thread(target=self._call, args=(message, slots), daemon=True)
         thread.start()
-        if not self._session.is_long(message):
+        if not is_long:
             self._short_calls = [each for each in self._short_calls if each.is_alive()]
             self._short_calls.append(thread)
 
-    def _call(self, message: Any) -> None:
+    def _call(self, message: Any, slots: threading.Semaphore) -> None:
         try:
             self._send(self._session.handle(message))
         finally:
-            self._slots.release()
+            slots.release()
 
     def _send(self, answer: Message | None) -> None:
         """Write an answer whole. A client that is gone gets none."""
