@@ -10,7 +10,15 @@ FOLDER = Path(__file__).parent.parent / "fixtures" / "agents"
 NOW = datetime(2026, 11, 15, 14, 0, 20, tzinfo=UTC)  # a Sunday
 ENDED = Clocks(ended_at=NOW)
 SILENT = Clocks(ended_at=NOW, silent=True)
-ADAPTERS = {"claude": "claude_code", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
+ADAPTERS = {
+    "claude": "claude_code",
+    "codex": "codex",
+    "gemini": "gemini",
+    "opencode": "opencode",
+    "pi": "pi",
+    "mini": "mini_swe_agent",
+    "aider": "aider",
+}
 
 
 def lines(file: str) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from acp_replay import DENIED, FILES, play, prompt_of, recorded
 from captures import ENDED, SILENT
 
-from dos.agents.acp import protocol
+from dos.agents.acp import protocol, updates
 from dos.agents.adapter import Ending
 from dos.agents.conversation import Asks
 
@@ -232,3 +232,60 @@ def test_an_edit_without_a_path_is_asked_without_one():
     conversation, state = at_work()
     (asks,) = conversation.converse(state, asking("x")).asks
     assert asks == Asks(id="x", tool="edit")
+
+
+GAVE_UP = (
+    "Error: Failed to get response from the AI model; retried 5 times (total retry wait time:"
+    " 53.00 seconds) Last error: 429 Too Many Requests"
+)
+
+
+def reply(state, result) -> str:
+    (number,) = state.sent
+    return json.dumps({"jsonrpc": "2.0", "id": number, "result": result})
+
+
+def says(text: str) -> str:
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+    return json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": {"update": update}})
+
+
+@pytest.mark.parametrize(
+    ("file", "ending"), [("copilot_deny", Ending.TRANSIENT), ("opencode_deny", Ending.OK)]
+)
+def test_a_program_that_tells_a_limit_as_its_last_words_has_met_one(file, ending):
+    conversation, state = at_work(file)
+    state = conversation.converse(state, says(GAVE_UP)).state
+    ended = conversation.converse(state, reply(state, {"stopReason": "end_turn"})).state
+    assert conversation.outcome(ended, 0, ENDED).ending is ending
+
+
+def test_words_about_a_limit_are_no_limit_once_it_said_something_else():
+    conversation, state = at_work("copilot_deny")
+    for text in (GAVE_UP, "All done."):
+        state = conversation.converse(state, says(text)).state
+    ended = conversation.converse(state, reply(state, {"stopReason": "end_turn"})).state
+    assert conversation.outcome(ended, 0, ENDED).ending is Ending.OK
+
+
+def test_usage_of_a_whole_session_is_counted_once():
+    played = play("copilot_deny")
+    usage = {"inputTokens": 500, "outputTokens": 100, "totalTokens": 600}
+    ends = reply(played.state, {"stopReason": "end_turn", "usage": usage})
+    state = played.conversation.converse(played.state, ends).state
+    (used,) = state.usage
+    assert (used.input_tokens, used.output_tokens) == (500, 100), "and 100 of the turn before"
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ("$runtime|openai|scripted(openai)", "scripted"),
+        ("coder-model(qwen-oauth)", "coder-model"),
+        ("scripted/scripted", "scripted/scripted"),
+        ("gpt-6[high]", "gpt-6[high]"),
+        ("", ""),
+    ],
+)
+def test_a_model_is_called_by_its_own_name(told, name):
+    assert updates.model_name(told) == name

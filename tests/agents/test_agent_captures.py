@@ -52,6 +52,22 @@ ENDINGS = [
     ("opencode-401.jsonl", 1, Ending.AUTH),
     ("opencode-no-model.log", 1, Ending.MODEL_UNAVAILABLE),
     ("opencode-permission.log", 0, Ending.PERMISSION),
+    ("pi-ok.jsonl", 0, Ending.OK),
+    ("pi-401.jsonl", 0, Ending.AUTH),  # its exit code tells nothing
+    ("pi-429.jsonl", 0, Ending.TRANSIENT),
+    ("pi-529.jsonl", 0, Ending.OVERLOADED),
+    ("pi-context.jsonl", 0, Ending.CONTEXT),
+    ("mini-ok.log", 0, Ending.OK),
+    ("mini-401.log", 1, Ending.AUTH),
+    ("mini-404.log", 1, Ending.MODEL_UNAVAILABLE),
+    ("mini-context.log", 1, Ending.CONTEXT),
+    ("aider-ok.log", 0, Ending.OK),
+    ("aider-lie.log", 0, Ending.OK),  # nothing was committed: git tells
+    ("aider-401.log", 0, Ending.AUTH),
+    ("aider-404.log", 0, Ending.MODEL_UNAVAILABLE),
+    ("aider-429.log", 0, Ending.TRANSIENT),
+    ("aider-529.log", 0, Ending.OVERLOADED),
+    ("aider-context.log", 0, Ending.CONTEXT),
 ]
 # Ended by us, since nothing was heard any more. Gemini exits with 0 when it is asked to end.
 SILENT_ENDINGS = [

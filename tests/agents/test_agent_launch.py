@@ -1,12 +1,15 @@
 """How each program is started, and whether its version is one that was tried."""
 
+import json
 import sys
 
 import pytest
 
 from dos.agents import registry
 from dos.agents.adapter import Settings
+from dos.agents.prompt import unit_prompt
 from dos.agents.registry import SafeConversation, VersionVerdict
+from dos.units.unit import Unit
 
 LONG = "do the work " * 10_000
 PROGRAMS = ("claude_code", "codex", "gemini", "opencode")
@@ -26,7 +29,7 @@ def test_a_long_prompt_goes_to_standard_input(name):
     if isinstance(adapter, SafeConversation):
         assert launch.stdin == "", "it is told line by line"
     else:
-        assert launch.stdin == LONG
+        assert LONG in launch.stdin
     assert not [word for word in launch.argv if len(word) > 1000]
 
 
@@ -83,6 +86,52 @@ def test_opencode_is_told_where_to_work():
     argv = registry.find("opencode").launch("p", Settings(directory="/some/tree")).argv
     assert argv[argv.index("--dir") + 1] == "/some/tree"
     assert "--dir" not in registry.find("opencode").launch("p", Settings()).argv
+
+
+def test_mini_swe_agent_gets_its_task_as_configuration_and_no_limit_of_its_own():
+    launch = registry.find("mini_swe_agent").launch('say "hi"\n', Settings(model="openai/m"))
+    assert json.loads(launch.stdin) == {"run": {"task": 'say "hi"\n'}}
+    assert launch.argv[:2] == ["sh", "-c"]
+    assert launch.argv[launch.argv.index("--cost-limit") + 1] == "0.000000"
+    capped = registry.find("mini_swe_agent").launch("p", Settings(max_usd=1.5)).argv
+    assert capped[capped.index("--cost-limit") + 1] == "1.500000"
+
+
+def test_aider_writes_nothing_but_the_work_and_is_seen_by_the_hooks_of_git():
+    argv = registry.find("aider").launch("p", Settings()).argv
+    assert {"--no-gitignore", "--git-commit-verify", "--yes-always"} <= set(argv)
+    assert {"--no-check-update", "--analytics-disable", "--no-detect-urls"} <= set(argv)
+    assert argv[argv.index("--chat-history-file") + 1] == "/dev/null"
+    assert "--commit-prompt" not in argv
+
+
+def test_aider_is_told_the_line_that_ends_its_commit_messages():
+    unit = Unit(id="A1", plan="DEMO", title="write a file")
+    prompt = unit_prompt(unit, globs=["src/**"], acceptance="", history=[])
+    argv = registry.find("aider").launch(prompt, Settings()).argv
+    assert f"\n\nUnit: {unit.name}\n\n" in argv[argv.index("--commit-prompt") + 1]
+
+
+@pytest.mark.parametrize(
+    "command", [("/opt/bin/qwen",), ("/opt/bin/qwen", "--acp"), ("node", "/opt/qwen.js")]
+)
+def test_a_program_of_the_table_is_told_once_to_speak_the_protocol(command):
+    argv = registry.find("qwen").launch("p", Settings(command=command)).argv
+    assert argv[: len(command)] == list(command)
+    assert argv.count("--acp") == 1
+
+
+def test_any_program_that_speaks_the_protocol_is_started_as_it_stands():
+    settings = Settings(command=("kimi", "acp"), arguments=("--fast",))
+    assert registry.find("acp", agent="kimi").launch("p", settings).argv == [
+        "kimi", "acp", "--fast"
+    ]  # fmt: skip
+
+
+def test_opencode_asks_only_because_it_is_told_to():
+    launch = registry.find("opencode_acp").launch("p", Settings())
+    told = json.loads(launch.environment["OPENCODE_PERMISSION"])
+    assert told == {"edit": "ask", "bash": "ask"}
 
 
 def test_gemini_trusts_the_worktree_after_its_settings_were_left_out():

@@ -95,6 +95,7 @@ def it_ended_well_only_by_its_exit_code_or_by_its_own_word(outcome, exit_code, c
             "permission_denials",
             "type",
             "status",
+            "stopReason",
         )
 
 
@@ -130,6 +131,13 @@ TRUTHFUL = {
         lambda number, used: {"type": "step_finish", "part": {"tokens": {"output": used}}},
         None,
     ),
+    "pi": (
+        lambda number, used: {
+            "type": "message_end",
+            "message": {"role": "assistant", "model": "m", "usage": {"output": used}},
+        },
+        None,
+    ),
     "scripted": (lambda number, used: {"type": "usage", "model": "m", "output_tokens": used}, None),
 }
 
@@ -138,7 +146,7 @@ TRUTHFUL = {
 @given(steps=st.lists(st.tuples(USED, st.booleans()), max_size=8))
 def test_what_it_used_only_grows_and_ends_as_the_whole(name, steps):
     """Whichever steps a sum reports, and however often a message is reported."""
-    adapter, (step, whole) = import_module(f"dos.agents.{name}"), TRUTHFUL[name]
+    adapter, (step, whole) = unguarded(name), TRUTHFUL[name]
     said, total, told = [], 0, [0]
     for number, (used, sums_up) in enumerate(steps):
         total += used
@@ -181,6 +189,12 @@ def printed_by_a_tool(name: str, words: str) -> str:
         "opencode": {
             "type": "tool_use",
             "part": {"tool": "bash", "state": {"status": "error", "output": words, "error": words}},
+        },
+        "pi": {
+            "type": "tool_execution_end",
+            "toolName": "bash",
+            "result": {"content": [{"type": "text", "text": words}]},
+            "isError": True,
         },
     }
     return json.encode(tool[name]).decode()

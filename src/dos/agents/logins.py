@@ -64,6 +64,14 @@ LOGINS = {
         home=".copilot",
         files=("config.json",),
     ),
+    # It has no login command either.
+    "pi": Login(
+        program="pi",
+        command="pi",
+        home_variable="PI_CODING_AGENT_DIR",
+        home=".pi/agent",
+        files=("auth.json",),
+    ),
     # As with Gemini, its settings say how it logs in: with a key, or with an account.
     "qwen": Login(
         program="qwen",

@@ -3,10 +3,12 @@
 A prompt names the unit, the paths it may change, how its work is judged, and earlier attempts.
 """
 
+import re
 from collections.abc import Sequence
 
 from dos.units.unit import Unit
 
+_TRAILER = re.compile(r"must be the line:\n\n {4}(\S+: [^\n]+)\n")
 _COMMITTING = """Commit your work. The last paragraph of the commit message must be the line:
 
     {trailer}
@@ -58,6 +60,14 @@ def unit_prompt(
         parts.append(f"Earlier attempts did not land:\n\n{_list(history)}")
     parts.append(_messages(messages))
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def trailer_in(prompt: str) -> str:
+    """The line that a prompt of dos wants at the end of commit messages; "": it wants none."""
+    wanted = _TRAILER.search(prompt)
+    if wanted is None:
+        return ""
+    return wanted[1]
 
 
 def replan_prompt(

@@ -46,6 +46,9 @@ ADAPTER_MODULES = {
     "opencode": "dos.agents.opencode",
     "command": "dos.agents.command",
     "scripted": "dos.agents.scripted",
+    "pi": "dos.agents.oneway.pi",
+    "mini_swe_agent": "dos.agents.oneway.mini_swe_agent",
+    "aider": "dos.agents.oneway.aider",
 }
 _ACP_MODULE = "dos.agents.acp.conversation"
 NAMES = (*ADAPTER_MODULES, *acp_programs.BY_NAME, acp_programs.ANY)

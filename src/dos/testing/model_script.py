@@ -43,13 +43,15 @@ class Script:
 
     def __init__(self, steps: Any) -> None:
         self._steps = steps
+        # For programs that offer no tools at all: their requests are like side requests of others.
+        self._answers_all = isinstance(steps, dict) and steps.get("answer_all") is True
         self._taken: dict[int, int] = {}
         self._lock = threading.Lock()
 
     def step(self, body: Body) -> Step:
         """Return the step that answers a request, and count it."""
-        if not offered_tools(body):  # a side request: titles, summaries, quota probes
-            return {"say": "ok"}
+        if not offered_tools(body) and not self._answers_all:
+            return {"say": "ok"}  # a side request: titles, summaries, quota probes
         with self._lock:
             steps = [step for step in self._chosen(body) if self._is_left(step)]
             if not steps:

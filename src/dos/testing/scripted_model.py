@@ -29,7 +29,9 @@ A script may instead be an object with the steps of several conversations:
                {"if": "anywhere in the conversation", "steps": […]}, …],
      "default": […]}
 
-The first match counts. An "if" or a "prompt" that is a list requires all of its parts.
+The first match counts. An "if" or a "prompt" that is a list requires all of its parts. Requests
+that offer no tools are for titles and the like, and answered with "ok"; with "answer_all": true in
+such an object they get a step too, for programs that offer none.
 """
 
 import sys

@@ -40,9 +40,10 @@ class AcpConversation:
     def launch(self, prompt: str, settings: Settings) -> Launch:  # noqa: ARG002
         """The command of the row, or the configured one with the row's arguments."""
         argv = list(settings.command or self.row.command)
-        if len(settings.command) == 1:
-            # A path in place of the program's name: the arguments are still needed.
-            argv += self.row.command[1:]
+        needed = self.row.command[1:]
+        if needed and needed[0] not in argv:
+            # A path, or an interpreter and a path, in place of the program's name.
+            argv += needed
         if settings.model and self.row.model_option:
             argv += [self.row.model_option, settings.model]
         return Launch(argv=[*argv, *settings.arguments], environment=self.row.environment)
@@ -152,7 +153,8 @@ class AcpConversation:
             case "session/set_config_option" | "session/set_model":
                 return _prompt(structs.replace(state, model=state.wanted_model), state.prompt)
             case "session/prompt":
-                return self._on_turn_end(updates.on_usage(state, result, number), result)
+                part = "session" if self.row.counts_session else str(number)
+                return self._on_turn_end(updates.on_usage(state, result, part), result)
         return Turn(state=state)
 
     def _on_error(self, state: State, method: str, error: dict[str, Any]) -> Turn:
@@ -238,7 +240,8 @@ def _session_begun(state: State, result: dict[str, Any]) -> Turn:
     wanted = state.wanted_model
     if not wanted:
         current = as_text(choice.get("currentValue")) if choice else ""
-        model = state.model or current or as_text(nested(result, "models", "currentModelId"))
+        current = current or as_text(nested(result, "models", "currentModelId"))
+        model = state.model or updates.model_name(current)
         return _prompt(structs.replace(state, model=model), state.prompt)
     if choice is None:
         method = "session/set_model"

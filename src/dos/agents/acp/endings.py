@@ -6,6 +6,7 @@ from dos.agents import provider_errors, stream
 from dos.agents.acp import protocol
 from dos.agents.acp.updates import State
 from dos.agents.adapter import AgentOutcome, Clocks, Ending
+from dos.agents.programs import acp_programs
 from dos.agents.stream import as_mapping, as_text, nested
 
 _STOP_REASONS = {
@@ -39,10 +40,18 @@ def _final(state: State, now: datetime) -> AgentOutcome | None:
         return AgentOutcome(ending=Ending.LAUNCH_FAILED, found=found)
     if not state.over or not state.stop_reason:
         return None
-    if state.is_failing and state.stop_reason == "end_turn":
+    if state.stop_reason == "end_turn" and (state.is_failing or _says_it_failed(state)):
         # It ends its turn as if all were well; only its words say what happened.
         return provider_errors.classify_failure(state.message, now, otherwise=Ending.TRANSIENT)
     return _by_stop_reason(state)
+
+
+def _says_it_failed(state: State) -> bool:
+    """Whether its last message is the one by which a program of its kind reports a failure."""
+    row = acp_programs.BY_NAME.get(state.row)
+    if row is None or not row.failure_message:
+        return False
+    return state.message.startswith(row.failure_message)
 
 
 def _by_stop_reason(state: State) -> AgentOutcome:

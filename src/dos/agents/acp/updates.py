@@ -14,6 +14,7 @@ MOST_TOOLS = 200  # tool calls that are remembered until they end
 LONGEST_LOG_LINE = 4000
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)  # for a judgement in which no time matters
 _TROUBLE = re.compile(r"(?i)error|fail|retry|limit|quota|overload|too many")
+_LOGIN_OF_MODEL = re.compile(r"\((?:openai|anthropic|qwen-oauth|gemini|vertex-ai)\)$")
 _DONE = ("completed", "failed")
 
 
@@ -129,18 +130,26 @@ def _count(state: State, update: dict[str, Any]) -> State:
     return state
 
 
-def on_usage(state: State, result: dict[str, Any], turn: int) -> State:
-    """The usage that comes with the end of a turn, by model where the program tells that."""
+def model_name(model_id: str) -> str:
+    """The name of a model, without what some programs write around it: how it is reached."""
+    return _LOGIN_OF_MODEL.sub("", model_id.rpartition("|")[2])
+
+
+def on_usage(state: State, result: dict[str, Any], part: str) -> State:
+    """The usage that comes with the end of a turn, by model where the program tells that.
+
+    `part` names what the report covers: a later one of the same part takes its place.
+    """
     models = as_list(nested(result, "_meta", "quota", "model_usage"))
     for entry in models:
         told = as_mapping(entry)
         model = as_text(told.get("model")) or state.model
         usage = read_usage(as_mapping(told.get("token_count")), model)
-        state = stream.add_usage(state, usage, part=f"{turn} {model}")
+        state = stream.add_usage(state, usage, part=f"{part} {model}")
     if models:
         return state
     usage = read_usage(as_mapping(result.get("usage")), state.model)
-    return stream.add_usage(state, usage, part=str(turn))
+    return stream.add_usage(state, usage, part=part)
 
 
 def read_usage(told: dict[str, Any], model: str) -> Usage:

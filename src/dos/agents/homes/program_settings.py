@@ -51,6 +51,11 @@ _COPILOT_ACCOUNT = frozenset({
     "copilot_tokens", "copilotTokens", "last_logged_in_user", "lastLoggedInUser",
     "logged_in_users", "loggedInUsers",
 })  # fmt: skip
+_PI_SETTINGS = frozenset({
+    "compaction", "defaultModel", "defaultProvider", "defaultThinkingLevel", "enabledModels",
+    "retry", "steeringMode", "thinkingBudgets", "transport",
+})  # fmt: skip
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 _NPM_KEYS = frozenset({
     "audit", "ca", "cafile", "engine-strict", "fetch-retries", "fetch-timeout", "fund",
     "https-proxy", "ignore-scripts", "include", "install-strategy", "legacy-peer-deps",
@@ -163,6 +168,42 @@ def copilot_account(text: str) -> str:
     """`config.json` of Copilot CLI: the accounts and their tokens, no trusted folders."""
     account = _object(text)
     return _text({key: value for key, value in account.items() if key in _COPILOT_ACCOUNT})
+
+
+def pi_settings(text: str) -> str:
+    """`settings.json` of pi: its model, without packages, extensions and the shell it starts."""
+    settings = _object(text)
+    return _text({key: value for key, value in settings.items() if key in _PI_SETTINGS})
+
+
+def pi_models(text: str) -> str:
+    """`models.json` of pi: providers and their models, without keys that a command prints."""
+    providers = _object(text).get("providers")
+    if not isinstance(providers, dict):
+        return ""
+    kept = {
+        name: {key: value for key, value in provider.items() if not _is_pi_command(value)}
+        for name, provider in providers.items()
+        if isinstance(provider, dict)
+    }
+    return _text({"providers": kept}) if kept else ""
+
+
+def _is_pi_command(value: object) -> bool:
+    """Whether pi would run the value as a command: it begins with an exclamation mark."""
+    if isinstance(value, dict):
+        return any(_is_pi_command(inner) for inner in value.values())
+    return isinstance(value, str) and value.startswith("!")
+
+
+def pi_variables(text: str) -> Iterable[str]:
+    """The variables from which pi reads the keys of its providers."""
+    providers = _object(text).get("providers")
+    if not isinstance(providers, dict):
+        return ()
+    keys = [provider.get("apiKey") for provider in providers.values() if isinstance(provider, dict)]
+    names = [key.removeprefix("$") for key in keys if isinstance(key, str)]
+    return [name for name in names if _VARIABLE.fullmatch(name)]
 
 
 def without_logins(text: str) -> str:

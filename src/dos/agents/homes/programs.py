@@ -182,6 +182,46 @@ COPILOT = ProgramHome(
         ),
     ),
 )  # fmt: skip
+PI = ProgramHome(
+    variables=("PI_*", *_PROVIDERS),
+    conditional={"AWS_BEARER_TOKEN_BEDROCK": _AWS, "GOOGLE_CLOUD_PROJECT": _GOOGLE_CLOUD},
+    refused=("PI_CODING_AGENT", "PI_SESSION_*", "PI_PACKAGE_DIR", "PI_MANAGED_*"),
+    folders={"PI_CODING_AGENT_DIR": ".pi/agent"},
+    defaults={"PI_SKIP_VERSION_CHECK": "1"},
+    files=(
+        CopiedFile(
+            path="models.json", target=".pi/agent/models.json", variable="PI_CODING_AGENT_DIR",
+            folder=".pi/agent", keep=program_settings.pi_models,
+            names=program_settings.pi_variables,
+        ),
+        CopiedFile(
+            path="settings.json", target=".pi/agent/settings.json", variable="PI_CODING_AGENT_DIR",
+            folder=".pi/agent", keep=program_settings.pi_settings,
+        ),
+        CopiedFile(
+            path="AGENTS.md", target=".pi/agent/AGENTS.md", variable="PI_CODING_AGENT_DIR",
+            folder=".pi/agent",
+        ),
+    ),
+)  # fmt: skip
+MINI_SWE_AGENT = ProgramHome(
+    variables=("MSWEA_*", *_PROVIDERS),
+    refused=("MSWEA_GLOBAL_CONFIG_DIR", "MSWEA_CONFIG_DIR"),
+    folders={"XDG_CONFIG_HOME": ".config"},
+    defaults={"MSWEA_SILENT_STARTUP": "1"},
+    files=(
+        # Its model and keys.
+        CopiedFile(
+            path="mini-swe-agent/.env", target=".config/mini-swe-agent/.env",
+            variable="XDG_CONFIG_HOME", folder=".config",
+        ),
+    ),
+)  # fmt: skip
+# Its settings are in the repository, in variables, and in a file that may name commands.
+AIDER = ProgramHome(
+    variables=("AIDER_*", *_PROVIDERS),
+    refused=("AIDER_LINT_CMD", "AIDER_TEST_CMD", "AIDER_NOTIFICATIONS_COMMAND", "AIDER_EDITOR"),
+)
 # Of any other program nothing is known: it gets the keys of all providers, and no state.
 OTHER = ProgramHome(
     variables=(*_PROVIDERS, "AIDER_*", "COPILOT_*", "CURSOR_API_KEY", "AMP_*", "FACTORY_*",
@@ -206,6 +246,9 @@ _BY_ADAPTER = {
     "gemini_acp": GEMINI,
     "opencode_acp": OPENCODE,
     "qwen": QWEN,
+    "pi": PI,
+    "mini_swe_agent": MINI_SWE_AGENT,
+    "aider": AIDER,
     "scripted": SCRIPTED,
 }
 

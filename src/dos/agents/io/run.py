@@ -19,6 +19,7 @@ from dos.agents.io.home import PrivateHome
 from dos.agents.io.hooked import HookedMonitor
 from dos.agents.io.monitor import AgentMonitor
 from dos.agents.logins import Credentials
+from dos.agents.programs import catalog
 from dos.agents.registry import SafeConversation
 from dos.config.schema import Config
 from dos.fleet.agent_talk import Judge
@@ -110,7 +111,7 @@ class Launcher:
         ended = self._ended(configured, monitor, result)
         return structs.replace(
             ended,
-            version=self._version(configured, launch.argv[0]),
+            version=self._version(configured),
             refused=refusals.name_refusal("", result.lines, walls),
         )
 
@@ -164,14 +165,19 @@ class Launcher:
             login=_credentials_after(outcome, configured),
         )
 
-    def _version(self, configured: ConfiguredAgent, program: str) -> str:
+    def _version(self, configured: ConfiguredAgent) -> str:
         """The version of the agent's program; empty where it is not known.
 
         It is asked until it has answered once. A program that the user wrote is not asked: it may
-        take `--version` for work.
+        take `--version` for work. Nor is an interpreter that is started with the program.
         """
+        adapter = configured.adapter
+        known = catalog.known_agent(adapter.name)
+        if adapter.name in registry.CONFIGURED or (known and not known.prints_version):
+            return ""
+        program, *others = configured.settings.command or (adapter.program,)
         path = shutil.which(program)
-        if configured.adapter.name in registry.CONFIGURED or path is None:
+        if path is None or others:
             return ""
         if program not in self._versions:
             version = commands.program_version(path, VERSION_SECONDS)

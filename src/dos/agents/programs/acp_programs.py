@@ -28,6 +28,11 @@ class AcpProgram(Struct, frozen=True, kw_only=True):
     ends_on_eof: bool = True
     # Usage reports cover the last request of a turn alone, so its usage is too low.
     counts_last_step: bool = False
+    # Usage reports cover the whole session, not one turn of it.
+    counts_session: bool = False
+    # What its last message begins with where its provider refused: it says so in words alone, and
+    # ends its turn as if all were well.
+    failure_message: str = ""
     # It asks before it edits; of the others only the walls and the landing checks stop an edit.
     asks: bool = True
     prints_version: bool = True  # by `--version`; otherwise only the protocol tells it
@@ -52,6 +57,8 @@ CODEX_ACP = AcpProgram(
     program="codex-acp",
     command=("codex-acp",),
     tested=("2.6", "2.6"),
+    # Its other modes deny `git commit` the repository, or have a model judge what dos judges.
+    environment={"INITIAL_AGENT_MODE": "agent-full-access"},
     key_logins=("api-key",),
     asks=False,
     note="It never asks about an edit inside its workspace. `codex` does.",
@@ -65,6 +72,8 @@ COPILOT = AcpProgram(
     tested=("1.0.102", "1.0"),
     model_option="--model",
     refusal_ends_turn=True,
+    counts_session=True,
+    failure_message="Error: Failed to get response from the AI model",
 )
 GEMINI_ACP = AcpProgram(
     name="gemini_acp",
@@ -85,9 +94,10 @@ OPENCODE_ACP = AcpProgram(
     program="opencode",
     command=("opencode", "acp", "--print-logs", "--log-level", "ERROR"),
     tested=("1.18", "1.18"),
+    # Without this it asks nothing. It counts over the user's settings, except what those deny.
+    environment={"OPENCODE_PERMISSION": '{"edit":"ask","bash":"ask"}'},
     refusal_ends_turn=True,
     counts_last_step=True,
-    note='It asks only where its settings say `"permission": {"edit": "ask", "bash": "ask"}`.',
 )
 QWEN = AcpProgram(
     name="qwen",

@@ -131,6 +131,40 @@ OPENCODE = KnownAgent(
     usage=UsageFacts.COST,
     limits=LimitFacts.LOG,
 )
+PI = KnownAgent(
+    name="pi",
+    title="pi",
+    vendor="pi",
+    program="pi",
+    transport=Transport.ONE_WAY,
+    tested=("0.87", "0.87"),
+    package=Package(registry="npm", name="@earendil-works/pi-coding-agent", node=22),
+    usage=UsageFacts.COST,
+)
+MINI_SWE_AGENT = KnownAgent(
+    name="mini_swe_agent",
+    title="mini-swe-agent",
+    vendor="mini_swe_agent",
+    program="mini",
+    transport=Transport.ONE_WAY,
+    tested=("2.4", "2.4"),
+    package=Package(registry="PyPI", name="mini-swe-agent", also=("mcp>=2",)),
+    usage=UsageFacts.COST,
+    limits=LimitFacts.WORDS,
+    prints_version=False,
+)
+AIDER = KnownAgent(
+    name="aider",
+    title="aider",
+    vendor="aider",
+    program="aider",
+    transport=Transport.ONE_WAY,
+    tested=("0.86", "0.86"),
+    package=Package(registry="PyPI", name="aider-chat"),
+    limits=LimitFacts.WORDS,
+    note="It exits with 0 also when it changed nothing: git tells whether it worked.",
+)
+
 _ACP_PACKAGES = {
     "claude_acp": Package(registry="npm", name="@agentclientprotocol/claude-agent-acp", node=22),
     "codex_acp": Package(registry="npm", name="@agentclientprotocol/codex-acp"),
@@ -180,7 +214,7 @@ _ACP_AGENTS = tuple(_of_acp(row) for row in acp_programs.TESTED)
 _BY_NAME = {
     agent.name: agent
     for agent in (
-        CLAUDE_CODE, CODEX, GEMINI, OPENCODE, *_ACP_AGENTS,
+        CLAUDE_CODE, CODEX, GEMINI, OPENCODE, *_ACP_AGENTS, PI, MINI_SWE_AGENT, AIDER,
     )
 }  # fmt: skip
 
