@@ -142,8 +142,16 @@ class OwnRepository:
                     text += f'[projects."{tree}"]\ntrust_level = "trusted"\n'
             path.write_text(text)
 
-    def play(self, script: list[Step], folder: Path, *, cwd: Path | None = None) -> Session:
-        """One session from the prompt to its end. The hooks have to be installed by then."""
+    def play(
+        self,
+        script: list[Step],
+        folder: Path,
+        *,
+        cwd: Path | None = None,
+        through: tuple[str, ...] = (),
+    ) -> Session:
+        """One session from the prompt to its end. The hooks have to be installed by then, unless
+        the words that it is started through pass them."""
         model = ModelServer(folder, script)
         try:
             # Its address is new: whatever Codex wrote into its settings stays.
@@ -155,7 +163,8 @@ class OwnRepository:
                     check=True, capture_output=True, timeout=RUN_SECONDS,
                 )  # fmt: skip
             done = subprocess.run(
-                [self._path, *WORDS[self.program]], cwd=cwd or self.root, env=environment,
+                [*through, self._path, *WORDS[self.program]],
+                cwd=cwd or self.root, env=environment,
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=RUN_SECONDS,
             )  # fmt: skip
         finally:

@@ -326,6 +326,7 @@ _ALL = (
             PERSON,
             "check",
         ),
+        ("guard", "hooks.guard", "Start an agent program with the hooks and tools of dos"),
         ("hooks install", "hooks.install", "Wire the hooks of an agent program to dos", PERSON),
         (
             "hooks uninstall",
