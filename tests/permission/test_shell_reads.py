@@ -178,3 +178,18 @@ def test_a_command_that_reads_is_known_to_read(command):
 def test_what_a_substitution_gives_is_not_known_and_names_no_path(command):
     found = read_command(command, base="/r", root="/r")
     assert found.paths == () and found.unknown
+
+
+def test_no_command_changes_what_another_one_means():
+    for command in (
+        "mv x",
+        "cp -s x",
+        "cp -b x",
+        "ln -b",
+        "install -b x",
+        "patch --dry-run <<E\nE",
+    ):
+        read_command(command, base="/r", root="/r")
+    for command in ("git stash list", "cp", "alias", "zcat a", "tar tf a"):
+        found = read_command(command, base="/r", root="/r")
+        assert (found.paths, found.unknown) == ((), ""), command

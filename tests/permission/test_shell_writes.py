@@ -95,7 +95,6 @@ wget -P docs https://h                        :: docs
 tar cf docs/x.tar api                         :: docs/x.tar
 tar -czf docs/x.tgz api                       :: docs/x.tgz
 tar cfC docs/x.tar api .                      :: docs/x.tar
-zip -r docs/x.zip api                         :: docs/x.zip docs/x.zip.zip
 gzip docs/x                                   :: docs/x docs/x.gz
 gunzip docs/x.gz                              :: docs/x.gz docs/x
 git mv docs/x api/x                           :: docs/x api/x
@@ -262,6 +261,7 @@ tar tf a --to-command=evil            ::
 tar cf docs/x.tar --remove-files docs :: docs/x.tar
 unzip a.zip -d docs                   :: docs
 unzip a.zip                           ::
+zip -r docs/x.zip api                 :: docs/x.zip docs/x.zip.zip
 zip -m docs/x.zip api                 :: docs/x.zip docs/x.zip.zip
 curl -O https://h/x                   ::
 curl -T a file:///r/docs/x            ::

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from dos.permission.shell.effect import NOTHING, Effect, unknown
+from dos.permission.shell.effect import Effect, unknown
 from dos.permission.shell.options import parse
 from dos.permission.shell.readers import Program
 from dos.permission.shell.words import Word
@@ -49,7 +49,7 @@ def _without_old_letters(words: Sequence[Word]) -> list[Word]:
 def _unzip(words: Sequence[Word]) -> Effect:
     found = parse(words, "dPx")
     if found.has("l", "p", "t", "v", "z", "Z"):
-        return NOTHING
+        return Effect()
     folder = found.value("d")
     return Effect(writes=[folder] if folder else [], unknown="what an archive holds is unknown")
 
@@ -60,7 +60,7 @@ def _compresses(ending: str, *, shrinks: bool) -> Program:
     def read(words: Sequence[Word]) -> Effect:
         found = parse(words, "Sbo", ("suffix",))
         if found.has("c", "stdout", "to-stdout", "l", "list", "t", "test"):
-            return NOTHING
+            return Effect()
         effect = Effect(writes=found.operands + found.all_values("o"))
         for word in found.operands:
             name = word.text.removesuffix(ending)
@@ -78,12 +78,10 @@ def _zips(words: Sequence[Word]) -> Effect:
     """`zip ARCHIVE …` writes its first operand, with an ending where it has none."""
     found = parse(words, "xitnb", ("out", "exclude", "include"))
     archive = found.operands[:1]
-    effect = Effect(writes=found.all_values("O", "out"))
+    effect = Effect(writes=found.all_values("O", "out"), unknown="zip writes beside its archive")
     for word in archive:
         if word.text != "-":
             effect.writes += [word, structs.replace(word, text=f"{word.text}.zip")]
-    if found.has("m", "move", "T", "test", "TT", "unzip-command"):
-        effect.unknown = "zip removes files or runs a program"
     return effect
 
 

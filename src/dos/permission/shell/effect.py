@@ -12,9 +12,6 @@ class Effect(Struct, kw_only=True):
     unknown: str = ""
 
 
-NOTHING = Effect()
-
-
 def unknown(why: str) -> Effect:
     """Return the effect of a command that may write anything."""
     return Effect(unknown=why)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field
 
-from dos.permission.shell.effect import NOTHING, Effect, unknown
+from dos.permission.shell.effect import Effect, unknown
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import parse
 from dos.permission.shell.words import Word
@@ -81,7 +81,7 @@ def _effect(command: GitCommand) -> Effect:
     if name in _READS or not name:
         return _reads(command.words)
     if name in _SHOWS and _only_shows(name, command.words):
-        return NOTHING
+        return Effect()
     if name in _GATED:
         return unknown(_GATE.format(name))
     reader = _COMMANDS.get(name)
@@ -107,7 +107,7 @@ def _removes(words: Sequence[Word]) -> Effect:
     if found.has("cached"):
         return unknown(_GATE.format("rm --cached"))
     if found.has("n", "dry-run"):
-        return NOTHING
+        return Effect()
     return _operands_or_tree(found.operands, "rm")
 
 
@@ -118,7 +118,7 @@ def _moves(words: Sequence[Word]) -> Effect:
 def _cleans(words: Sequence[Word]) -> Effect:
     found = parse(words, "e", ("exclude",))
     if found.has("n", "dry-run"):
-        return NOTHING
+        return Effect()
     return _operands_or_tree(found.operands, "clean")
 
 
@@ -194,7 +194,7 @@ def _applies(words: Sequence[Word]) -> Effect:
     )
     writes = found.has("apply", "build-fake-ancestor")
     if found.has("check", "stat", "numstat", "summary") and not writes:
-        return NOTHING
+        return Effect()
     if found.has("cached"):
         return unknown(_GATE.format("apply --cached"))
     if found.operands:
@@ -205,7 +205,7 @@ def _applies(words: Sequence[Word]) -> Effect:
 def _worktrees(words: Sequence[Word]) -> Effect:
     action = words[0].text if words else ""
     if action == "list":
-        return NOTHING
+        return Effect()
     found = parse(words[1:], "bB", ("reason",))
     match action:
         case "add":

@@ -42,6 +42,7 @@ _RUNS_ANOTHER = {
     "noglob": ("", ()),
 }
 _IN_THIS_SHELL = name_table("command builtin exec time noglob")
+MOST_WRAPPERS = 20
 _OPERANDS_BEFORE = {"timeout": 1}
 _RUNS_WHAT_IT_READS = name_table(
     "xargs parallel source . trap watch entr ssh su chroot script strace ltrace flock"
@@ -81,7 +82,7 @@ def without_wrappers(words: Sequence[Word]) -> Unwrapped:
     """Drop assignments and programs such as `env`, `sudo` and `timeout` before the program."""
     found = Unwrapped()
     rest = list(words)
-    while rest:
+    for _ in range(MOST_WRAPPERS):
         index = 0
         while index < len(rest) and _ASSIGNMENT.match(rest[index].text):
             index += 1
@@ -104,6 +105,8 @@ def without_wrappers(words: Sequence[Word]) -> Unwrapped:
             rest = []
         else:
             rest = options.operands[_OPERANDS_BEFORE.get(name, 0) :]
+    else:
+        found.unknown = "too many programs start one another"
     found.words = rest
     return found
 

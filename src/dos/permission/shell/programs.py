@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from dos.permission.shell.archives import ARCHIVERS
-from dos.permission.shell.effect import NOTHING, Effect, inside, unknown
+from dos.permission.shell.effect import Effect, inside, unknown
 from dos.permission.shell.git_commands import UNREAD_PATCH
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import Arguments, parse
@@ -17,6 +17,7 @@ from dos.permission.shell.words import Word
 _AWK_WRITES = re.compile(r">|\||system\s*\(|close\s*\(|@|inplace")
 _MODE = re.compile(r"[-+=][rwxXstugo,+=-]*")
 _KEEPS_COPY = re.compile(r"-[a-zA-Z]*i.|--in-place=.")
+_KEPT = "the name of a copy is not known"
 _LINKED = "what is written through a link lies elsewhere"
 _REMOTE = re.compile(r"^[^/]*:")
 _FIND_TESTS = name_table(
@@ -49,6 +50,8 @@ def _all_but_first(letters: str, *names: str) -> Program:
 def _moves(words: Sequence[Word]) -> Effect:
     found = parse(words, "tS", ("target-directory", "suffix"))
     effect = _copied(found)
+    if found.has("b", "backup", "S", "suffix"):
+        effect.unknown = _KEPT
     sources = found.operands if found.value("t", "target-directory") else found.operands[:-1]
     effect.writes = [*sources, *effect.writes]
     return effect
@@ -60,8 +63,11 @@ def _copies(words: Sequence[Word]) -> Effect:
     if found.has("l", "s", "link", "symbolic-link"):
         effect.writes = [*found.operands, *effect.writes]
         effect.unknown = _LINKED
-    elif found.has("b", "backup"):
-        effect.unknown = "the name of a backup is not known"
+    elif found.has("b", "backup", "S", "suffix"):
+        effect.unknown = _KEPT
+    elif found.has("parents"):
+        folder = found.value("t", "target-directory")
+        effect.writes = [folder] if folder else found.operands[-1:]
     return effect
 
 
@@ -93,9 +99,10 @@ def _copied(found: Arguments) -> Effect:
     if folder is not None:
         return Effect(writes=[inside(folder, source) for source in found.operands])
     if len(found.operands) < 2:
-        return NOTHING
+        return Effect()
     *sources, target = found.operands
-    is_folder = target.text.endswith(("/", "/.", "/..")) or target.text in (".", "..", "~")
+    is_folder = target.text.endswith(("/", "/.", "/..")) or target.text in (".", "..")
+    is_folder = is_folder or (target.text == "~" and target.has_tilde)
     if not is_folder and len(sources) == 1:
         return Effect(writes=[target])
     if any(source.text.rstrip("/").endswith((".", "..")) for source in sources):
@@ -142,7 +149,7 @@ def _sed(words: Sequence[Word]) -> Effect:
     if found.has("f", "file") or not only_prints(script):
         effect.unknown = "a sed script can write files"
     elif is_in_place and any(_KEEPS_COPY.match(word.text) for word in words):
-        effect.unknown = "the name of a copy is not known"
+        effect.unknown = _KEPT
     return effect
 
 
@@ -165,7 +172,7 @@ def _awk(words: Sequence[Word]) -> Effect:
     has_others = not given <= {"F", "v", "assign", "field-separator", "posix", "csv"}
     if has_others or any(_AWK_WRITES.search(script.text) for script in found.operands[:1]):
         return unknown("an awk program can write files")
-    return NOTHING
+    return Effect()
 
 
 def _edits_in_place(words: Sequence[Word]) -> Effect:
@@ -303,7 +310,7 @@ def _patch(words: Sequence[Word]) -> Effect:
     """`patch` writes its operand, or what the patch names, and files beside them."""
     found = parse(words, "dioprBDFVYz", ("directory", "input", "output", "reject-file", "strip"))
     if found.has("dry-run"):
-        return NOTHING
+        return Effect()
     effect = unknown("what a patch changes is not in the command")
     if not found.operands and not found.has("i", "input", "o", "output", "r", "e", "ed"):
         effect.unknown = UNREAD_PATCH

@@ -296,15 +296,16 @@ class _Walk:
 
     def _push_folder(self, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
         self._pushed.append(self._folder.path)
-        self._change_folder(arguments, redirects)
+        self._change_folder(arguments or [Word(text="+1")], redirects)
 
     def _pop_folder(self, _arguments: Sequence[Word], _redirects: Sequence[Redirect]) -> None:
         path = self._pushed.pop() if self._pushed else None
         self._folder = _Folder(path=path, has_moved=True, is_certain=self._folder.is_certain)
 
     def _change_folder(self, arguments: Sequence[Word], _redirects: Sequence[Redirect]) -> None:
-        operands = [word for word in arguments if not word.text.startswith("-")]
-        if any(word.text == "-" or word.text[:1] == "+" for word in arguments):
+        operands = [word for word in arguments if word.text[:1] not in ("-", "+")]
+        others = [word.text for word in arguments if word.text[:1] in ("-", "+")]
+        if any(text not in ("--", "-L") for text in others):
             self._folder = _Folder(path=None, has_moved=True)
         else:
             self._enter(operands[0] if operands else Word(text="~", has_tilde=True))

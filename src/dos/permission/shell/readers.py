@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from dos.permission.shell.effect import NOTHING, Effect, unknown
+from dos.permission.shell.effect import Effect, unknown
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import parse
 from dos.permission.shell.words import Word
@@ -43,7 +43,7 @@ def _unless(letters: str, *names: str, values: str = "") -> Program:
         found = parse(words, values)
         if found.has(*letters, *names):
             return unknown("an option of it writes a file or runs a program")
-        return NOTHING
+        return Effect()
 
     return read
 
@@ -53,7 +53,7 @@ def _first_is(*allowed: str) -> Program:
 
     def read(words: Sequence[Word]) -> Effect:
         if not words or words[0].text in allowed:
-            return NOTHING
+            return Effect()
         return unknown("a command of it can write files")
 
     return read

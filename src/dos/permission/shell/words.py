@@ -226,7 +226,7 @@ class _Scanner:
                 self._position = plain.end()
                 _add_plain(draft, plain[0], is_first=plain.start() == start)
             elif here == "\\":
-                letter = text[self._position + 1 : self._position + 2]
+                letter = text[self._position + 1 : self._position + 2] or here
                 self._position += 2
                 draft.parts.append("" if letter == "\n" else letter)
                 word.is_quoted = True
