@@ -1,5 +1,7 @@
 """Hooks in a person's own sessions of the real programs: what they stop, and what they never do."""
 
+from pathlib import Path
+
 import pytest
 from own_sessions import OwnRepository
 from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program, Step
@@ -7,6 +9,8 @@ from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program, Step
 from dos import workspace
 
 pytestmark = pytest.mark.timeout(900)  # the first run on a machine installs the programs
+RELEASED = Path(__file__).parents[1] / "fixtures" / "released_settings"
+RELEASED_FILES = {CLAUDE_CODE: "claude_settings.json", CODEX: "codex_config.toml"}
 EACH = pytest.mark.parametrize(
     "program", [CLAUDE_CODE, CODEX, GEMINI, OPENCODE], ids=lambda program: program.name
 )
@@ -79,3 +83,17 @@ def test_a_session_in_the_tree_of_a_lane_that_holds_nothing_may_not_write(
     session = repository.play(writes(program, "web", "api"), tmp_path / "model", cwd=tree)
     assert not repository.git("-C", str(tree), "status", "--porcelain", "api", "web"), session
     assert session.told.count("you do not hold the lane") == 4, session.told
+
+
+@pytest.mark.parametrize("program", [CLAUDE_CODE, CODEX], ids=lambda program: program.name)
+def test_hooks_of_dos_kernel_are_taken_over_and_run_once(tmp_path, program):
+    repository = OwnRepository(tmp_path, program)
+    repository.settings.parent.mkdir(parents=True)
+    repository.settings.write_text((RELEASED / RELEASED_FILES[program]).read_text())
+    assert repository.install()["state"] == "WIRED"
+    session = repository.play(writes(program, "web"), tmp_path / "model")
+    assert files(repository, "web") == {"written.md", "redirected.md"}, session
+    called = [event["args_digest"] for event in repository.events("tool_called")]
+    # Codex tells no hook of a patch that it took out of a shell command.
+    assert len(called) == (1 if program is CODEX else 2) == len(set(called)), "each seen once"
+    assert not repository.events("hook_fault") and not repository.events("hook_answered")
