@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Hundreds of processes load the package: without its compiled files each would compile it again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test soak night programs lint bench docs manifests pictures clean
+.PHONY: demo test soak night programs lint bench docs manifests conformance pictures clean
 .DELETE_ON_ERROR:
 
 $(READY): pyproject.toml
@@ -49,6 +49,10 @@ docs: $(READY)
 # The plugins and manifests of agent programs in integrations/, from the skills and the verbs.
 manifests: $(READY)
 	@$(BIN)/python tools/make_manifests.py
+
+# What the agent programs on the PATH can, measured; takes minutes.
+conformance: $(READY)
+	@$(BIN)/python tools/make_conformance.py
 
 # The pictures of the documentation, from a real fleet; needs tmux and Chromium.
 pictures: $(READY)

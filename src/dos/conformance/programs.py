@@ -22,14 +22,15 @@ class Trial(Struct, frozen=True, kw_only=True):
     """One agent program in a scratch repository, with the scripted model as its provider."""
 
     agent: str  # the name of its adapter
-    host: str  # the dialect of its hooks; empty: it has none that dos installs
     program: str
+    host: str = ""  # the dialect of its hooks; empty: it has none that dos installs
     environment: Callable[[str], dict[str, str]]  # by the address of the model
     write: Callable[[str, str], Step]  # a path and a text -> the model's step that writes them
-    words: tuple[str, ...]  # a person's own session, without questions of the program itself
+    words: tuple[str, ...] = ()  # a person's own session, without questions of the program itself
     files: Callable[[str, str], Files] = _no_files  # by the model's address and the work tree
     first: tuple[str, ...] = ()  # what has to be run once in a new home, by itself
     model: str = ""
+    absolute_paths: bool = False  # its tool for files takes no others
 
 
 def _claude_environment(url: str) -> dict[str, str]:
@@ -96,6 +97,44 @@ def _opencode_environment(url: str) -> dict[str, str]:
     }
 
 
+def _opencode_asking_environment(url: str) -> dict[str, str]:
+    """By the protocol it asks only where its settings say so."""
+    made = _opencode_environment(url)
+    settings = json.decode(made["OPENCODE_CONFIG_CONTENT"])
+    settings["permission"] = {"edit": "ask", "bash": "ask"}
+    return {**made, "OPENCODE_CONFIG_CONTENT": json.encode(settings).decode()}
+
+
+def _qwen_environment(url: str) -> dict[str, str]:
+    return {
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "OPENAI_API_KEY": "scripted",
+        "OPENAI_MODEL": "scripted",
+    }
+
+
+def _qwen_files(_url: str, _tree: str) -> Files:
+    settings = {
+        "general": {"enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    return {".qwen/settings.json": json.encode(settings).decode()}
+
+
+def _copilot_environment(url: str) -> dict[str, str]:
+    return {
+        "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
+        "COPILOT_PROVIDER_TYPE": "openai",
+        "COPILOT_PROVIDER_API_KEY": "scripted",
+        "COPILOT_MODEL": "scripted",
+        "COPILOT_OFFLINE": "true",
+    }
+
+
+def _create(path: str, text: str) -> Step:
+    return {"tool": "create", "with": {"path": path, "file_text": text}}
+
+
 def _tool(name: str, path_key: str) -> Callable[[str, str], Step]:
     """Return what makes the model call a tool that writes files."""
 
@@ -148,5 +187,54 @@ OPENCODE = Trial(
     # Its first start makes its database: of two at once in a new home, one fails.
     first=("session", "list"),
 )
-TRIALS = {trial.agent: trial for trial in (CLAUDE_CODE, CODEX, GEMINI, OPENCODE)}
+CLAUDE_ACP = Trial(
+    agent="claude_acp",
+    program="claude-agent-acp",
+    environment=_claude_environment,
+    write=_tool("Write", "file_path"),
+)
+CODEX_ACP = Trial(
+    agent="codex_acp",
+    program="codex-acp",
+    environment=_codex_environment,
+    files=_codex_files,
+    write=_patch,
+)
+GEMINI_ACP = Trial(
+    agent="gemini_acp",
+    program="gemini",
+    environment=_gemini_environment,
+    files=_gemini_files,
+    write=_tool("write_file", "file_path"),
+    model="gemini-2.5-flash",
+)
+OPENCODE_ACP = Trial(
+    agent="opencode_acp",
+    program="opencode",
+    environment=_opencode_asking_environment,
+    write=_tool("write", "filePath"),
+    first=("session", "list"),
+)
+QWEN = Trial(
+    agent="qwen",
+    program="qwen",
+    environment=_qwen_environment,
+    files=_qwen_files,
+    write=_tool("write_file", "file_path"),
+    absolute_paths=True,
+)
+COPILOT = Trial(
+    agent="copilot",
+    program="copilot",
+    environment=_copilot_environment,
+    write=_create,
+    absolute_paths=True,
+)
+TRIALS = {
+    trial.agent: trial
+    for trial in (
+        CLAUDE_CODE, CODEX, GEMINI, OPENCODE,
+        CLAUDE_ACP, CODEX_ACP, GEMINI_ACP, OPENCODE_ACP, QWEN, COPILOT,
+    )
+}  # fmt: skip
 BY_HOST = {trial.host: trial for trial in TRIALS.values() if trial.host}

@@ -116,12 +116,9 @@ def _code(tested: Sequence[Tested]) -> int:
 def _record(tested: Sequence[Tested], context: Context) -> None:
     """Record what was tried, in a repository that uses dos; that this fails changes no result."""
     from dos.conformance.io import results
-    from dos.journal.backends.open import embedded_path
 
     try:
-        world = context.journal_world
-        path = embedded_path(world.config.store.url, world.workspace.state)
-        if world.loaded_config.path is None and path is not None and not path.exists():
+        if not results.keeps_records(context.journal_world):
             return
         for each in tested:
             verdict = each.verdict

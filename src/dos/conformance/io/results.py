@@ -5,10 +5,12 @@ from typing import Any
 from msgspec import Struct
 
 from dos.journal import streams
+from dos.journal.backends.open import embedded_path
 from dos.journal.events.doors import VerdictGiven
 from dos.journal.events.reader import select
 from dos.journal.store import Store
 from dos.times import utc_stamp
+from dos.world import World
 
 HOOKS = "hooks"
 AGENTS = "agents"
@@ -22,6 +24,14 @@ class LastResult(Struct, frozen=True, kw_only=True):
     reason: str
     at: str  # RFC 3339
     answers: dict[str, str] = {}  # of a conformance test, by question
+
+
+def keeps_records(world: World) -> bool:
+    """Whether a repository uses dos: nothing is written into one that does not."""
+    if world.loaded_config.path is not None:
+        return True
+    path = embedded_path(world.config.store.url, world.workspace.state)
+    return path is None or path.exists()
 
 
 def record(

@@ -37,6 +37,7 @@ class Scratch:
         self.home = folder / "home"
         self.repository = folder / "repository"
         self.temporary = folder / "tmp"
+        self.is_settled = False
         for path in (self.home, self.repository, self.temporary):
             path.mkdir()
         self.environment = {
@@ -57,6 +58,7 @@ class Scratch:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         self.environment |= trial.environment(url)
+        self.is_settled = True
 
     def dos(self, *words: str) -> str:
         """Run a verb of this dos in the scratch repository; return what it printed.

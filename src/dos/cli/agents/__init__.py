@@ -1,0 +1,1 @@
+"""Verbs about agent programs: which there are, and what they can."""
