@@ -34,6 +34,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     asks: tuple[Asks, ...] = ()
     withdrawn: tuple[str, ...] = ()  # ids of requests that need no answer any more
     replies: tuple[str, ...] = ()  # lines for the program's input, without their ends
+    # Requests that nobody has to judge, each by its id with the line that refuses it.
+    refused: tuple[tuple[str, str], ...] = ()
 
 
 class Conversation(Protocol):

@@ -78,8 +78,8 @@ def converse(state: State, line: str) -> Turn:
             return Turn(state=state, withdrawn=(request_id,))
         case None if line.startswith(_REQUEST):
             found = _REQUEST_ID.search(line)
-            replies = (_reply(found[1], _denied(UNREADABLE)),) if found else ()
-            return Turn(state=state, replies=replies)
+            refused = ((found[1], _reply(found[1], _denied(UNREADABLE))),) if found else ()
+            return Turn(state=state, refused=refused)
     return Turn(state=state)
 
 
@@ -87,7 +87,8 @@ def _on_request(state: State, request_id: str, request: dict[str, Any]) -> Turn:
     """A request for a tool is judged; others are refused, so that nothing waits for them."""
     if request.get("subtype") != "can_use_tool":
         error = {"subtype": "error", "request_id": request_id, "error": UNKNOWN_REQUEST}
-        return Turn(state=state, replies=(_line({"type": "control_response", "response": error}),))
+        line = _line({"type": "control_response", "response": error})
+        return Turn(state=state, refused=((request_id, line),))
     arguments = as_mapping(request.get("input"))
     asked = Asks(
         id=request_id,

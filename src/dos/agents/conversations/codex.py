@@ -128,6 +128,8 @@ def converse(state: State, line: str) -> Turn:
     state = stream.next_line(state, line)
     if method and "id" in record:
         return _on_request(state, record["id"], method, params)
+    if method == "serverRequest/resolved":
+        return Turn(state=state, withdrawn=(_identity(params.get("requestId")),))
     if method:
         return Turn(state=_on_notice(state, method, params))
     return _on_response(state, record)
@@ -155,7 +157,7 @@ def _on_response(state: State, record: Record) -> Turn:
 
 def _on_request(state: State, request: object, method: str, params: Record) -> Turn:
     """A command or a patch is judged; other requests are refused, so that nothing waits."""
-    identity = json.encode(request).decode()
+    identity = _identity(request)
     if method == _COMMAND:
         return Turn(state=state, asks=(_command_asked(identity, params),))
     if method == _PATCH:
@@ -168,12 +170,18 @@ def _on_request(state: State, request: object, method: str, params: Record) -> T
             paths=(*paths, *([grant] if grant else [])),
         )
         if not asked.paths:
-            return Turn(state=state, replies=(_decision(identity, "decline"),))
+            return Turn(state=state, refused=((identity, _decision(identity, "decline")),))
         return Turn(state=state, asks=(asked,))
     if method in _REFUSALS:
-        return Turn(state=state, replies=(_result(identity, _REFUSALS[method]),))
+        return Turn(state=state, refused=((identity, _result(identity, _REFUSALS[method])),))
     error = {"code": -32601, "message": "dos answers no request of this kind"}
-    return Turn(state=state, replies=(_line({"id": json.decode(identity), "error": error}),))
+    line = _line({"id": json.decode(identity), "error": error})
+    return Turn(state=state, refused=((identity, line),))
+
+
+def _identity(request: object) -> str:
+    """The id of a request, as the answer has to name it."""
+    return json.encode(request).decode()
 
 
 def _command_asked(identity: str, params: Record) -> Asks:

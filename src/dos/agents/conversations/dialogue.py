@@ -91,6 +91,10 @@ class Dialogue:
             self._open.pop(request, None)
         replies = turn.replies
         asks: list[Asks] = []
+        for request, line in turn.refused:
+            if request not in self._seen or self._open.pop(request, None) is not None:
+                self._seen.add(request)
+                replies += (line,)
         for asked in turn.asks:
             if asked.id in self._seen:
                 continue
