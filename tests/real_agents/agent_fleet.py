@@ -119,13 +119,31 @@ class AgentFleet:
         """A shell command that waits for `signal`, within bounds: agents see nothing else of the
         fleet around them."""
         path = self.home / "signals" / signal_name
-        return f"for n in $(seq 600); do test -e {path} && break; sleep 0.1; done"
+        # Gemini CLI runs no command with a substitution in it.
+        return f"timeout 60 sh -c 'until test -e {path}; do sleep 0.1; done'"
 
     def signal(self, name: str) -> None:
         (self.home / "signals" / name).touch()
 
     def await_event(self, kind: str) -> None:
         wait_for(lambda: self.events(kind), f"the journal has {kind}")
+
+    def worker(self) -> psutil.Process:
+        """The one worker that runs now."""
+        assert self._up
+        found = psutil.Process(self._up.pid).children()
+        alive = [each for each in found if each.status() != psutil.STATUS_ZOMBIE]
+        (worker,) = [each for each in alive if "worker" in each.cmdline()]
+        return worker
+
+    def work_tree(self, lane: str) -> Path:
+        """Where the agents of a lane work."""
+        (tree,) = [
+            path.parent
+            for path in self.home.rglob(lane)
+            if (path.parent / ".git").is_dir() and path.parent != self.root
+        ]
+        return tree
 
     def dos(self, *words: str) -> subprocess.CompletedProcess[str]:
         words = (sys.executable, "-m", "dos", *words)

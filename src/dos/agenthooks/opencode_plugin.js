@@ -5,17 +5,16 @@ import { createConnection } from "node:net"
 
 const COMMAND = ["dos"]
 const SECONDS = 10
-// An agent of a fleet waits for as long as its worker lives, and does nothing unasked but read.
+// An agent of a fleet waits for as long as its worker lives, and unasked it only reads.
 const OF_FLEET = Boolean(process.env.DOS_LEASE_KEY && process.env.DOS_HOOK_SOCKET)
-const READERS = ["read", "grep", "glob", "list", "ls", "todoread", "todowrite", "webfetch",
-  "websearch", "codesearch", "skill"]
+const READERS = ["read", "grep", "glob", "list", "ls", "codesearch", "todoread"]
 
 function viaSocket(path, moment, event) {
   return new Promise((resolve) => {
     let text = ""
     const socket = createConnection(path)
     const end = () => { socket.destroy(); resolve(text) }
-    if (!OF_FLEET) socket.setTimeout(SECONDS * 1000, end)
+    if (!OF_FLEET || moment !== "pretool") socket.setTimeout(SECONDS * 1000, end)
     socket.on("error", end)
     socket.on("connect", () => socket.write(
       JSON.stringify({ v: 1, ask: "hook", moment, dialect: "opencode", event }) + "\n"))

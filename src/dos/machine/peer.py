@@ -1,4 +1,8 @@
-"""The process at the other end of a unix socket, as the kernel names it."""
+"""The process at the other end of a unix socket, as the kernel names it.
+
+Nothing of it is taken from what the client sends. On macOS, which is not tested, the kernel tells
+the user and the pid by other names.
+"""
 
 import os
 import socket
@@ -9,36 +13,36 @@ from msgspec import Struct
 
 from dos.machine import process
 
-_UCRED = struct.Struct("3i")  # pid, uid, gid
-# Of macOS: the socket level of unix sockets, and the option with the pid.
-_SOL_LOCAL = 0
-_LOCAL_PEERPID = 2
+_CREDENTIALS = struct.Struct("3i")  # pid, user, group
+_LOCAL_LEVEL = 0  # SOL_LOCAL of macOS
+_LOCAL_CREDENTIALS = 1
+_LOCAL_PID = 2
 
 
 class Peer(Struct, frozen=True, kw_only=True):
-    """A process that has connected. A pid of 0 is one that this process cannot see."""
+    """The client of a connection. A pid of 0 is one that cannot be seen from here."""
 
     pid: int
-    uid: int
+    user: int
 
 
-def peer_of(connection: socket.socket) -> Peer | None:
-    """Return who has connected; None where the kernel does not say."""
-    try:
-        if sys.platform == "linux":
-            raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
-            pid, uid, _ = _UCRED.unpack(raw)
-            return Peer(pid=pid, uid=uid)
-        # Its folder keeps other users out; the kernel of macOS names no user here.
-        pid = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID)
-        return Peer(pid=pid, uid=os.getuid())
-    except OSError:
-        return None
+def read_peer(connection: socket.socket) -> Peer:
+    """Return who has connected. Raises OSError where the kernel does not say."""
+    if sys.platform == "linux":
+        raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        pid, user, _ = _CREDENTIALS.unpack(raw)
+        return Peer(pid=pid, user=user)
+    raw = connection.getsockopt(_LOCAL_LEVEL, _LOCAL_CREDENTIALS, 76)
+    pid = connection.getsockopt(_LOCAL_LEVEL, _LOCAL_PID)
+    return Peer(pid=pid, user=struct.unpack_from("=II", raw)[1])
 
 
 def is_descendant(connection: socket.socket) -> bool:
-    """Whether this process started the one that has connected, or one of its ancestors."""
-    peer = peer_of(connection)
-    if peer is None or peer.pid <= 0 or peer.uid != os.geteuid():
+    """Whether this process started the one that has connected, or one of its ancestors.
+
+    Raises OSError where the kernel does not say who has connected.
+    """
+    peer = read_peer(connection)
+    if peer.pid <= 0 or peer.user != os.geteuid():
         return False
     return os.getpid() in process.ancestors(peer.pid)

@@ -1,14 +1,16 @@
 """The hook command of an agent of the fleet: ask its worker, print the answer.
 
-Run as `python -I -S -c SOURCE MOMENT DIALECT`, so it imports nothing of dos. It waits for as long
-as the worker lives, which watches over it. Without an answer it exits with 2, which refuses the
-call: the event is on its input, and the socket is named by DOS_HOOK_SOCKET.
+Run as `python -I -S -c SOURCE MOMENT DIALECT`, so it imports nothing of dos, which may not be where
+the agent is. Before a call it waits for as long as the worker lives, which watches over it. Without
+an answer it exits with 2, which refuses the call. The event is on its input, and the socket is
+named by DOS_HOOK_SOCKET.
 """
 
 import _socket
 import os
 import sys
 
+SECONDS = 10.0  # after a call nothing depends on the answer
 NO_ANSWER = "dos did not answer, so this call is refused."
 
 
@@ -18,6 +20,8 @@ def ask(path: str, moment: str, dialect: str, event: bytes) -> bytes:
     body = event.replace(b"\r", b" ").replace(b"\n", b" ")
     head = f'{{"v":1,"ask":"hook","moment":"{moment}","dialect":"{dialect}","event":'.encode()
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    if moment != "pretool":
+        connection.settimeout(SECONDS)
     connection.connect(path)
     connection.sendall(head + body + b"}\n")
     reply = b""

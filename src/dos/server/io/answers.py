@@ -12,6 +12,7 @@ from dos.agenthooks.events import Moment
 from dos.agenthooks.io.answer import HookReply, answer_hook, open_lenient
 from dos.agenthooks.io.hook_call import Caller, OpenWorld
 from dos.errors import BadInput, DosError
+from dos.machine.peer import Peer
 from dos.server import read_verbs
 from dos.server.io import peer as peers
 from dos.server.io.worlds import Worlds
@@ -59,7 +60,7 @@ class Answers:
         """Close the journal and all else that was opened."""
         self._worlds.close()
 
-    def line(self, line: bytes, peer: peers.Peer) -> bytes:
+    def line(self, line: bytes, peer: Peer) -> bytes:
         """Return the line that answers a line of a socket."""
         try:
             request = socket_protocol.parse_request(line)
@@ -116,7 +117,7 @@ class Answers:
         arguments = typed_arguments(name, given)
         return self.verb(name, arguments, start=self._root)
 
-    def _ask(self, request: socket_protocol.Request, peer: peers.Peer) -> VerbAnswer:
+    def _ask(self, request: socket_protocol.Request, peer: Peer) -> VerbAnswer:
         """Run the verb that a socket asks."""
         name = request.ask
         start = self._directory_of(peer.pid)

@@ -7,6 +7,7 @@ import time
 
 from dos.agenthooks.socket_protocol import LONGEST_REQUEST, error_reply
 from dos.errors import BadInput, DosError, Refused
+from dos.machine.peer import Peer
 from dos.server.io import peer as peers
 from dos.server.io.answers import Answers
 from dos.server.io.threads import Threads
@@ -79,7 +80,7 @@ class UnixDoor:
         except DosError as bug:
             return error_reply(bug)
 
-    def _check_room(self, peer: peers.Peer) -> None:
+    def _check_room(self, peer: Peer) -> None:
         """Raise Refused where too many ask at once, or one asks too often."""
         if self._open > MOST_CONNECTIONS:
             raise Refused(f"the server answers {MOST_CONNECTIONS} others", hint="Ask again.")
