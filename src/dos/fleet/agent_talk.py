@@ -7,7 +7,7 @@ denied. The first answer in the journal counts. A message is recorded as deliver
 sent, so that no agent is told it twice.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -187,6 +187,7 @@ class AgentTalk:
                 why="decision",
                 detail=question.text,
                 until_ms=question.expires_ms,
+                agent=effect.agent,
             )
             entries.append(self._run_entry(parked))
         store.append_all(entries)
@@ -203,6 +204,7 @@ class AgentTalk:
             run_id=self._effect.run_id,
             lane=self._effect.run_lease.lane,
             seconds=max(0, store.now_ms() - self._parked_ms) / 1000,
+            agent=self._effect.agent,
         )
         store.append_all([self._run_entry(fact)])
         self._parked_ms = None
@@ -255,13 +257,7 @@ class AgentTalk:
     def _tell(self, message: Message, store: Store) -> bool:
         """Hand the program one message; False where it takes none now."""
         effect = self._effect
-        told = SteerDelivered(
-            run_id=effect.run_id,
-            lane=effect.run_lease.lane,
-            id=message.id,
-            unit=effect.unit.name,
-            agent=effect.agent,
-        )
+        told = _delivery(effect, message)
 
         def record() -> None:
             event = store.record(
@@ -277,6 +273,35 @@ class AgentTalk:
             for line in lines or ():
                 self._send(line)
         return lines is not None
+
+
+def tell_in_prompt(effect: RunAgent, messages: Sequence[Message], store: Store) -> None:
+    """Record that an agent is told these messages with its prompt, all of them or none."""
+    entries = []
+    for message in messages:
+        told = _delivery(effect, message, in_prompt=True)
+        entries.append(
+            Entry(
+                stream=streams.run(effect.run_id),
+                kind=told.kind,
+                body=told,
+                key=delivery_key(message),
+                fence=effect.run_lease.fence,
+            )
+        )
+    if entries:
+        store.append_all(entries)
+
+
+def _delivery(effect: RunAgent, message: Message, *, in_prompt: bool = False) -> SteerDelivered:
+    return SteerDelivered(
+        run_id=effect.run_id,
+        lane=effect.run_lease.lane,
+        id=message.id,
+        unit=effect.unit.name,
+        agent=effect.agent,
+        in_prompt=in_prompt,
+    )
 
 
 def _recorded(store: Store, question: str) -> OpenQuestion | AnsweredQuestion | None:

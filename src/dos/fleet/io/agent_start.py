@@ -5,13 +5,11 @@ from collections.abc import Callable, Sequence
 from dos.agents import prompt
 from dos.agents.io.candidates import ConfiguredAgent
 from dos.config.schema import Config
+from dos.fleet.agent_talk import tell_in_prompt
 from dos.fleet.effects import RunAgent
 from dos.fleet.io.tool_judge import ToolJudge
 from dos.fleet.io.tool_memory import ToolMemory
-from dos.fleet.state.steering import Message, Steering, delivery_key, prompt_notes
-from dos.journal import streams
-from dos.journal.backend import Entry
-from dos.journal.events.doors import SteerDelivered
+from dos.fleet.state.steering import Message, Steering, prompt_notes
 from dos.journal.store import Store
 from dos.landing.checks import Checks
 from dos.workspace import Workspace
@@ -48,8 +46,7 @@ class AgentStarts:
         if start not in self._told:
             self._told = {start: steering.of_lane(effect.run_lease.lane)}
         messages = self._told[start]
-        if messages:
-            store.append_all([_delivery(effect, message) for message in messages])
+        tell_in_prompt(effect, messages, store)
         return messages
 
     def prompt(self, effect: RunAgent, messages: Sequence[Message] = ()) -> str:
@@ -86,22 +83,3 @@ class AgentStarts:
     def memory(self, effect: RunAgent) -> ToolMemory:
         """Return what remembers the tool calls of the agent."""
         return ToolMemory(effect.run_id, self._workspace, self._config, open_store=self._open_store)
-
-
-def _delivery(effect: RunAgent, message: Message) -> Entry:
-    """The entry that an agent is told a message with its prompt."""
-    told = SteerDelivered(
-        run_id=effect.run_id,
-        lane=effect.run_lease.lane,
-        id=message.id,
-        unit=effect.unit.name,
-        agent=effect.agent,
-        in_prompt=True,
-    )
-    return Entry(
-        stream=streams.run(effect.run_id),
-        kind=told.kind,
-        body=told,
-        key=delivery_key(message),
-        fence=effect.run_lease.fence,
-    )

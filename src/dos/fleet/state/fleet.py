@@ -122,7 +122,7 @@ class FleetState(Struct, kw_only=True):
 
     def _end_reservation(self, fact: entries.FleetFact, event: Event) -> None:
         """The end of an agent frees its part of a shared budget for a run that waits."""
-        if isinstance(fact, limits.AGENT_GONE) and fact.run_id in self.promised:
+        if limits.is_agent_gone(fact) and fact.run_id in self.promised:
             self.promised.discard(fact.run_id)
             self.wake_pos = event.pos
 

@@ -1,6 +1,6 @@
 """Events about limits, budgets, pauses, halts, questions to people, and incidents."""
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from msgspec import Struct, field
 
@@ -65,14 +65,18 @@ class UnitsScreened(Fact, frozen=True, kw_only=True):
 
 
 class RunParked(Fact, frozen=True, kw_only=True):
-    """A worker waits for a time or a person, not for its agent. Parked time counts for no limit."""
+    """A worker waits for a time or a person, not for its agent. Parked time counts for no limit.
+
+    Where an `agent` is named, that one waits for a person: it lives, and its time counts.
+    """
 
     kind = "run_parked"
     run_id: str
     lane: str
-    why: str  # quota | budget | pause | landing
+    why: str  # quota | budget | pause | landing | decision
     detail: str = ""
     until_ms: int | None = None
+    agent: str = ""
 
 
 class LandingQueued(Fact, frozen=True, kw_only=True):
@@ -107,6 +111,7 @@ class RunUnparked(Fact, frozen=True, kw_only=True):
     run_id: str
     lane: str
     seconds: float = 0.0
+    agent: str = ""
 
 
 class AgentWaiting(Fact, frozen=True, kw_only=True):
@@ -320,8 +325,15 @@ class WorkCommitted(Fact, frozen=True, kw_only=True):
     ref: str  # the salvage ref under which the same files were saved before
 
 
-# After each of these events its run has no agent, so nothing is reserved for one.
-AGENT_GONE = (AgentEnded, IterationCommitted, RunStopped, WorkerReaped, RunParked)
+_AGENT_GONE = (AgentEnded, IterationCommitted, RunStopped, WorkerReaped, RunParked)
+AgentGone = AgentEnded | IterationCommitted | RunStopped | WorkerReaped | RunParked
+
+
+def is_agent_gone(fact: Fact) -> TypeGuard[AgentGone]:
+    """Whether its run has no agent after this event, so that nothing is reserved for one."""
+    if isinstance(fact, RunParked):
+        return not fact.agent
+    return isinstance(fact, _AGENT_GONE)
 
 
 class FleetFound(Fact, frozen=True, kw_only=True):

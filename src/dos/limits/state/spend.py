@@ -1,7 +1,7 @@
 """Fold what was spent from the journal, so that a restart forgets nothing.
 
-Every agent is charged to all ledgers that it belongs to, so that each budget is one lookup. A
-reservation covers what an agent at work may still use of the budgets that runs share.
+Every agent is charged to all its ledgers, so that each budget is one lookup. A reservation covers
+what an agent at work may still use of shared budgets.
 """
 
 from collections.abc import Iterator
@@ -145,7 +145,7 @@ class FleetSpend(Struct, kw_only=True):
         fact = _reader.decode(event)
         if fact is None:
             return
-        if isinstance(fact, limits.AGENT_GONE):
+        if limits.is_agent_gone(fact):
             self.reservations.pop(fact.run_id, None)
         match fact:
             case fleet.RunBegun():
@@ -166,14 +166,12 @@ class FleetSpend(Struct, kw_only=True):
                 self._apply_notice(fact, event)
 
     def _apply_notice(self, fact: _Notice, event: Event) -> None:
-        """Fold an event that spends nothing itself: reservations, parking, warnings, questions."""
+        """Fold an event that spends nothing itself: a reservation, a wait, a question."""
         match fact:
             case BudgetPromised():
                 self._promise(fact, event)
-            case limits.RunParked():
-                self._run_spend(fact.run_id, fact.lane, event).parked_ms = event.at_ms
-            case limits.RunUnparked():
-                self._unpark(fact, event)
+            case limits.RunParked() | limits.RunUnparked():
+                self._park(fact, event)
             case BudgetWarned():
                 account = accounts.parse(fact.scope, fact.subject)
                 self._update_history(account, fact.measure, warned_at=fact.limit)
@@ -304,12 +302,15 @@ class FleetSpend(Struct, kw_only=True):
         self._settle(run, outcome)
         run.landed = []
 
-    def _unpark(self, fact: limits.RunUnparked, event: Event) -> None:
-        """Count the time that a run was parked."""
+    def _park(self, fact: limits.RunParked | limits.RunUnparked, event: Event) -> None:
+        """Count the time that a run was parked; that of an agent which waits is the agent's."""
+        if fact.agent:
+            return
         run = self._run_spend(fact.run_id, fact.lane, event)
-        seconds = fact.seconds
-        if run.parked_ms:
-            seconds = (event.at_ms - run.parked_ms) / 1000
+        if isinstance(fact, limits.RunParked):
+            run.parked_ms = event.at_ms
+            return
+        seconds = (event.at_ms - run.parked_ms) / 1000 if run.parked_ms else fact.seconds
         run.parked_ms = 0
         for book in (run.ledger, *self._day_ledgers(run.lane, event)):
             book.parked_seconds += max(0.0, seconds)

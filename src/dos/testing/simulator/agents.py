@@ -8,12 +8,12 @@ result, and only the first may count.
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from msgspec import Struct
-
 from dos.agents.adapter import LAUNCH_FAILED, AgentOutcome, Ending, Usage
 from dos.fleet import effects
 from dos.regions import Region
+from dos.testing.simulator.talks.talks import Talks
 from dos.testing.simulator.world import faults
+from dos.testing.simulator.world.agent import Agent
 from dos.testing.simulator.world.process import SUSPENDED, KilledInEffect, Process, Suspended
 from dos.testing.simulator.world.repository import OUTSIDE, Tree
 from dos.testing.simulator.world.site import Site
@@ -43,23 +43,6 @@ COMMITS = ("", faults.STRAY, faults.RED, faults.LEFTOVERS, *faults.TRESPASSES)
 EDITS = (*COMMITS, faults.TO_BRANCH, faults.LIE, faults.STALL, faults.SPIN, faults.AGENT_CRASH)
 
 
-class Agent(Struct):
-    """The process of an agent. It works on while its worker sleeps, and dies with it.
-
-    `fault` is "" for an agent that does its work; `began` and `seconds` say when it started and how
-    long it takes; `done` counts its acts so far.
-    """
-
-    worker: Process
-    effect: effects.RunAgent
-    tree: Tree
-    fault: str
-    began: int
-    seconds: float
-    done: int = 0
-    alive: bool = True
-
-
 class Agents:
     """Starts, drives and ends the agents of all workers.
 
@@ -70,6 +53,7 @@ class Agents:
         self.site = site
         self.scheduler = site.scheduler
         self.running: list[Agent] = []
+        self.talks = Talks(site, None)
         self.on_progress: Callable[[Process, effects.Worktree], None] = lambda _process, _tree: None
 
     def start(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.AgentResult]:
@@ -88,6 +72,7 @@ class Agents:
         }.get(fault, random.randint(5, 60))
         tree = self.site.repository.trees[effect.worktree.path]
         agent = Agent(process, effect, tree, fault, self.scheduler.now, seconds)
+        self.talks.start(agent)
         process.agent = agent
         self.running = [agent for agent in self.running if agent.alive and agent.worker.alive]
         self.running.append(agent)
@@ -126,6 +111,12 @@ class Agents:
     def _act(self, agent: Agent) -> None:
         """Edit, then commit, then end: one of them at each call."""
         if not (agent.alive and agent.worker.alive):
+            return
+        if self.talks.is_blocked(agent):
+            if self.talks.end_for(agent):
+                self._end(agent, Ending.HANG)
+            else:
+                self.scheduler.schedule(1_000, self._act, agent)
             return
         repository = self.site.repository
         unit = agent.effect.unit.name
@@ -197,6 +188,7 @@ class Agents:
     def _end(self, agent: Agent, how: Ending) -> None:
         """End the agent; a worker that sleeps learns of it when it wakes."""
         agent.alive = False
+        self.talks.end(agent)
         process = agent.worker
         wait = max(0, process.paused_until - self.scheduler.now)
         self.scheduler.schedule(wait, self._resume_worker, (agent, self._result(agent, how)))

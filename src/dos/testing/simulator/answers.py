@@ -26,9 +26,9 @@ from dos.questions.question import Choice, ClearLane, ClearUnit, Consequence, Li
 from dos.questions.resources import BaselineFailed, BudgetSpent
 from dos.questions.state import OpenQuestion
 from dos.questions.units import Incident, UnitHeld, UnitUndone
-from dos.testing.simulator import invariants
-from dos.testing.simulator.invariants import InvariantBroken
 from dos.testing.simulator.supervisor_effects import SupervisorEffects, Tick
+from dos.testing.simulator.world import invariants
+from dos.testing.simulator.world.invariants import InvariantBroken
 from dos.testing.simulator.world.process import Process
 from dos.testing.simulator.world.site import Site
 from dos.testing.simulator.world.workspace import HostTexts

@@ -21,10 +21,10 @@ from msgspec import Struct, field
 from dos.errors import BadInput
 from dos.journal.backend import Backend
 from dos.journal.backends.memory import MemoryBackend
-from dos.testing.simulator.invariants import INVARIANTS
 from dos.testing.simulator.mutants import PLANTED, planted
 from dos.testing.simulator.simulation import Failure, Simulation, journal_digest
 from dos.testing.simulator.world import faults
+from dos.testing.simulator.world.invariants import INVARIANTS
 from dos.testing.simulator.world.process import VirtualClock
 
 STORES = ("memory", "sqlite")

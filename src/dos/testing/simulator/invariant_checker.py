@@ -21,11 +21,10 @@ from dos.loop import record
 from dos.loop.types import OutcomeKind, StopReason, WorkerStop
 from dos.questions.resources import BudgetSpent
 from dos.questions.state import decode_question
-from dos.testing.simulator import invariants
-from dos.testing.simulator.invariants import InvariantBroken
 from dos.testing.simulator.lease_checker import LeaseChecker
 from dos.testing.simulator.supervisor_effects import SupervisorEffects
-from dos.testing.simulator.world import faults
+from dos.testing.simulator.world import faults, invariants
+from dos.testing.simulator.world.invariants import InvariantBroken
 from dos.testing.simulator.world.site import Site
 from dos.testing.simulator.world.watched_events import (
     Checked,

@@ -17,11 +17,10 @@ from dos.journal.events.envelope import Event
 from dos.journal.lease_state import Leases
 from dos.lease import Lease
 from dos.loop.types import WorkerStop
-from dos.testing.simulator import invariants
 from dos.testing.simulator.answers import AnswerChecker
-from dos.testing.simulator.invariants import InvariantBroken
 from dos.testing.simulator.supervisor_effects import SupervisorEffects
-from dos.testing.simulator.world import faults
+from dos.testing.simulator.world import faults, invariants
+from dos.testing.simulator.world.invariants import InvariantBroken
 from dos.testing.simulator.world.process import Process
 from dos.testing.simulator.world.site import Site
 from dos.testing.simulator.world.watched_events import OfStarts

@@ -8,12 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from dos.testing.simulator import (
-    invariants,
-    landing_mutants,
-    supervisor_mutants,
-    worker_mutants,
-)
+from dos.testing.simulator import landing_mutants, supervisor_mutants, worker_mutants
+from dos.testing.simulator.talks import mutants as talk_mutants
+from dos.testing.simulator.world import invariants
 
 if TYPE_CHECKING:
     from dos.testing.simulator.simulation import Simulation
@@ -105,6 +102,14 @@ PLANTED = {
     "settled-unsaved": PlantedBug(landing_mutants.settled_unsaved, invariants.WHOLE),
     "refused-removed": PlantedBug(landing_mutants.refused_removed, invariants.KEPT),
     "saved-again": PlantedBug(landing_mutants.saved_again, invariants.SAVED_ONCE),
+    "answered-twice": PlantedBug(talk_mutants.answered_twice, invariants.ONE_REPLY),
+    "asked-for-ever": PlantedBug(talk_mutants.asked_for_ever, invariants.ONE_REPLY),
+    "region-forgotten": PlantedBug(talk_mutants.region_forgotten, invariants.REFUSED),
+    "silence-allows": PlantedBug(talk_mutants.silence_allows, invariants.UNANSWERED),
+    "nobody-asked": PlantedBug(talk_mutants.nobody_asked, invariants.UNANSWERED),
+    "waiting-is-silence": PlantedBug(talk_mutants.waiting_is_silence, invariants.NOT_SILENT),
+    "told-before-recorded": PlantedBug(talk_mutants.told_before_recorded, invariants.TOLD_ONCE),
+    "told-to-nobody": PlantedBug(talk_mutants.told_to_nobody, invariants.TOLD_ONCE),
 }
 
 

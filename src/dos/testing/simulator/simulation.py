@@ -22,13 +22,14 @@ from dos.journal.events.envelope import Event
 from dos.journal.lease_state import Leases
 from dos.questions.catalog import AnyQuestion
 from dos.questions.documents import TextChanged
-from dos.testing.simulator import invariants
 from dos.testing.simulator.agents import Agents
 from dos.testing.simulator.invariant_checker import InvariantChecker
-from dos.testing.simulator.invariants import InvariantBroken
 from dos.testing.simulator.outside_events import OutsideEvents
 from dos.testing.simulator.supervisor_effects import SupervisorEffects
+from dos.testing.simulator.talks.talks import Talks
 from dos.testing.simulator.worker_effects import WorkerEffects
+from dos.testing.simulator.world import invariants
+from dos.testing.simulator.world.invariants import InvariantBroken
 from dos.testing.simulator.world.process import BEGIN_MS, Process, VirtualClock
 from dos.testing.simulator.world.site import Site
 
@@ -183,6 +184,7 @@ def _check_retention(site: Site) -> None:
 # questions to people.
 CHECKED = 8  # one world in so many checks the target branch before it starts workers
 ASKED = 8  # one world in so many, another one, has more questions to people
+TALKING = 8  # one world in so many, again another one, has agents that ask and are told
 
 
 class Failure(Struct, frozen=True, kw_only=True):
@@ -221,6 +223,8 @@ class Simulation:
             lanes=Random(f"lanes of {seed}"),
         )
         self.agents = Agents(site)
+        if seed % TALKING == TALKING - 3:
+            self.agents.talks = Talks(site, Random(f"talks of {seed}"))
         self.workers = WorkerEffects(site, self.agents)
         self.agents.on_progress = self.workers.take_over_progress
         self.supervisors = SupervisorEffects(site, self.workers)
@@ -246,8 +250,10 @@ class Simulation:
         site.fleet_performers = self.supervisors.table()
         try:
             self.outside_events.begin()
+            self.agents.talks.begin()
             site.scheduler.run()
             check_end(site, self.checker, self.supervisors, thorough=thorough)
+            self.agents.talks.check_end()
         except InvariantBroken as broken:
             return Failure(
                 seed=self.seed,

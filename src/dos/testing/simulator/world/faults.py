@@ -117,6 +117,24 @@ ASKING = (
     SETTINGS_EDITED,
 )
 
+# Only in worlds whose agents talk with their workers.
+ASKS_PERSON = "agent asks a person"
+ASK_DENIED = "request of an agent denied by the rule"
+ASKS_AGAIN = "agent repeats a request"
+WITHDRAWS = "agent takes a request back"
+STEERED = "person tells an agent something"
+TOLD_AT_WORK = "agent told while it works"
+TOLD_IN_PROMPT = "agent told with its prompt"
+TALKS = (
+    ASKS_PERSON,
+    ASK_DENIED,
+    ASKS_AGAIN,
+    WITHDRAWS,
+    STEERED,
+    TOLD_AT_WORK,
+    TOLD_IN_PROMPT,
+)
+
 # Inside one effect on a lane or on the branch.
 GIT_DIES = "git dies between two writes"
 WORKER_DIES_INSIDE = "worker dies between two writes of git"
@@ -146,6 +164,7 @@ FAULTS = (
     *AGENTS,
     *TARGETS,
     *ASKING,
+    *TALKS,
     *LANES,
     GREEN_BEFORE,
     UPGRADE,

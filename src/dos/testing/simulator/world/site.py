@@ -19,6 +19,7 @@ from dos.config.load import FILE_NAME
 from dos.fleet.effect import Steps, do
 from dos.fleet.effects import Pause
 from dos.fleet.state.fleet import FleetState
+from dos.fleet.state.steering import Steering
 from dos.fleet.supervisor import Supervisor, SupervisorProcess, SupervisorResult
 from dos.fleet.worker import start_state
 from dos.fleet.worker.iteration import Stop
@@ -156,6 +157,7 @@ class Site:
         self.attempts = Attempts()
         self.decisions = Decisions()
         self.landing_queue = LandingQueue()
+        self.steering = Steering()
         self.baselines = Baselines()
         self.host_faults: dict[str, str] = {}  # host -> its fault, once a supervisor has checked it
         self.event_count = 0  # events other than renewals
@@ -365,4 +367,5 @@ class Site:
             self.spend.apply(event)
         self.decisions.apply(event)
         self.landing_queue.apply(event)
+        self.steering.apply(event)
         self.baselines.apply(event)

@@ -42,6 +42,11 @@ WHOLE = "hand-overs-are-whole"
 SAVED_ONCE = "nothing-is-saved-twice"
 ACCEPTED = "what-lands-is-accepted"
 WITNESSED = "witnessed-was-red-before"
+ONE_REPLY = "one-answer-a-request"
+REFUSED = "what-is-refused-is-not-done"
+UNANSWERED = "no-answer-is-a-denial"
+NOT_SILENT = "asking-is-no-silence"
+TOLD_ONCE = "a-message-arrives-once"
 
 INVARIANTS = {
     POSITIONS: (
@@ -127,6 +132,16 @@ INVARIANTS = {
     WITNESSED: (
         "A landing counts as witnessed only if the acceptance command fails on the commit below "
         "it; where that is required, nothing else lands."
+    ),
+    ONE_REPLY: (
+        "A request of an agent that runs gets exactly one answer, within the time that a person "
+        "has, unless the agent takes it back."
+    ),
+    REFUSED: "An agent is not allowed to write outside of its lane.",
+    UNANSWERED: "What needs a person is allowed only if a person allowed it.",
+    NOT_SILENT: "An agent whose request waits for a person is not ended for its silence.",
+    TOLD_ONCE: (
+        "A message of a person is told to one agent, once, or waits for the next one on its lane."
     ),
 }
 
