@@ -200,6 +200,7 @@ _ALL = (
             "plans.pick_priority",
             "Compute the sort key of a unit among units of one rank",
         ),
+        ("scout", "loop.scout", "Choose the next activity: dispatch, replan, unstick or wait"),
         ("health", "lanes.health", "Decide whether to launch a worker on a lane"),
     ),
     *_section(

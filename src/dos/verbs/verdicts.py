@@ -49,6 +49,7 @@ JUDGES = frozenset(
         "reward",
         "rewind",
         "scope-gate",
+        "scout",
         "test-witness",
         "test-witness run",
         "verify",
