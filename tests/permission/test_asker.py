@@ -9,17 +9,20 @@ from itertools import combinations
 import psutil
 import pytest
 from commanding import git
+from growth import grows_less_than
 from msgspec import structs
 from patience import PATIENCE
 
 from dos import workspace
+from dos.journal.backend import Entry
+from dos.journal.events.doors import HookAnswered
 from dos.lanes.io.gather import admission_rules
 from dos.lanes.io.held_leases import lease_request
 from dos.lease import Lease
 from dos.machine import process
 from dos.permission.ask import AskerKind
 from dos.permission.io.asker import RUN_VARIABLES, find_asker, is_lane_tree
-from dos.permission.io.record import bind_session
+from dos.permission.io.record import bind_session, session_stream
 from dos.world import World, open_journal
 
 HOLDER, LOST = AskerKind.HOLDER, AskerKind.LOST
@@ -312,3 +315,23 @@ def test_a_daemon_of_an_agent_is_a_stranger_without_the_key_and_no_holder(scene)
     tree.mkdir(parents=True)
     assert scene.kind(tree=tree, pid=pid) is STRANGER
     psutil.Process(pid).kill()
+
+
+def test_time_does_not_grow_with_the_history(tmp_path):
+    scenes = [Scene(tmp_path / name) for name in ("short", "long")]
+    for scene, count in zip(scenes, (20, 3_000), strict=True):
+        lease = scene.take()
+        bind_session(scene.store, "mine", "api", lease.fence)
+        fact = HookAnswered(moment="pretool", action="DENY", tool="Write", session="mine")
+        entry = Entry(stream=session_stream("mine"), kind=fact.kind, body=fact)
+        scene.store.append_all([entry] * count)
+
+    def ask(scene):
+        for _ in range(10):
+            assert scene.kind(session="mine") is HOLDER
+
+    try:
+        assert grows_less_than(3, ask, *scenes)
+    finally:
+        for scene in scenes:
+            scene.end()

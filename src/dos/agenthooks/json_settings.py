@@ -1,12 +1,16 @@
 """Our hooks in the JSON settings of a program: put in and taken out, all else stays as it is."""
 
 import json
+import math
+import re
 from typing import Any
 
 from dos.agenthooks.wiring import Form, Host, group, is_ours, is_tuned
 from dos.errors import BadInput
+from dos.text import quote
 
 Settings = dict[str, Any]
+_HALF = re.compile("[\ud800-\udfff]")  # half of a character
 
 
 class NotPlain(BadInput):
@@ -14,9 +18,10 @@ class NotPlain(BadInput):
 
 
 def parse(text: str, name: str) -> Settings:
-    """Return the settings of a file. Raises NotPlain for comments, and for a key that stands twice.
+    """Return the settings of a file; an empty one has none.
 
-    An empty file has no settings.
+    Raises NotPlain for comments, for a key that stands twice, and for numbers that JSON cannot
+    hold.
     """
 
     def once(pairs: list[tuple[str, Any]]) -> Settings:
@@ -25,23 +30,41 @@ def parse(text: str, name: str) -> Settings:
             raise NotPlain(f"{name} has one key twice, and was not changed")
         return found
 
+    def finite(number: str) -> float:
+        value = float(number)
+        if not math.isfinite(value):
+            raise NotPlain(f"{name} has the number {quote(number)}, and was not changed")
+        return value
+
     if not text.strip():
         return {}
     try:
-        settings = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=once)
+        settings = json.loads(
+            text.removeprefix("\ufeff"),
+            object_pairs_hook=once,
+            parse_float=finite,
+            parse_constant=finite,
+        )
     except (json.JSONDecodeError, RecursionError) as error:
         raise NotPlain(f"{name} is not plain JSON ({error}), and was not changed") from error
     if not isinstance(settings, dict):
         raise NotPlain(f"{name} holds no JSON object, and was not changed")
+    check_hooks(settings, name)
+    return settings
+
+
+def check_hooks(settings: Settings, name: str) -> None:
+    """Raise NotPlain where the hooks of a file are not lists by event."""
     hooks = settings.get("hooks", {})
     if not isinstance(hooks, dict) or not all(isinstance(each, list) for each in hooks.values()):
         raise NotPlain(f"`hooks` in {name} does not have the form of its program")
-    return settings
 
 
 def format_like(settings: Settings, text: str) -> str:
     """Return settings as JSON with the indent and the last newline of an earlier text."""
     made = json.dumps(settings, indent=_indent(text), ensure_ascii=False)
+    if not made.isprintable() and _HALF.search(made):  # it can only be written as an escape
+        made = json.dumps(settings, indent=_indent(text))
     if not text or text.endswith("\n"):
         made += "\n"
     return made
@@ -76,7 +99,7 @@ def uninstall(settings: Settings, host: Host, *, keep_tuned: bool = False) -> Se
         return settings
     kept: dict[str, Any] = {}
     for event, groups in hooks.items():
-        left = [each for old in groups if (each := _without_ours(old, keep_tuned)) is not None]
+        left = [each for old in groups for each in _without_ours(old, keep_tuned)]
         if left or not groups:
             kept[event] = left
     made = dict(settings)
@@ -130,8 +153,8 @@ def _is_our_entry(entry: Any) -> bool:
     return isinstance(entry, dict) and is_ours(entry.get("command"))
 
 
-def _without_ours(each: Any, keep_tuned: bool) -> Any:
-    """A group without our entries; None where nothing else was in it."""
+def _without_ours(each: Any, keep_tuned: bool) -> list[Any]:
+    """A group without our entries, as a list; an empty one where nothing else was in it."""
     entries = _entries(each)
     left = [
         entry
@@ -139,10 +162,10 @@ def _without_ours(each: Any, keep_tuned: bool) -> Any:
         if not _is_our_entry(entry) or (keep_tuned and is_tuned(entry["command"]))
     ]
     if len(left) == len(entries):
-        return each
+        return [each]
     if not left:
-        return None
-    return {**each, "hooks": left}
+        return []
+    return [{**each, "hooks": left}]
 
 
 def _only_ours(each: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dos.agenthooks.json_settings import NotPlain, our_entries
+from dos.agenthooks.json_settings import NotPlain, check_hooks, our_entries
 from dos.agenthooks.wiring import Host, entry
 
 
@@ -75,6 +75,8 @@ def split(text: str, name: str, marks: Marks = MARKS) -> tuple[str, str]:
 def parse(text: str, name: str) -> dict[str, Any]:
     """Return the settings of a file. Raises NotPlain for what is no TOML."""
     try:
-        return tomllib.loads(text)
+        settings = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise NotPlain(f"{name} with the hooks of dos is no TOML ({error})") from error
+    check_hooks(settings, name)
+    return settings

@@ -7,7 +7,7 @@ from dos.permission.shell.words import Word
 MOST_NAMES = 64
 LONGEST_PATH = 4_096  # characters; no system takes more
 _BRACES = re.compile(r"\{([^{}]*+)\}")
-_SEQUENCE = re.compile(r"\{[^{}]*\.\.[^{}]*\}")
+_SEQUENCE = re.compile(r"\{[^{},]*\.\.[^{},]*\}")
 _PATTERN = re.compile(r"[*?\[]")
 
 
