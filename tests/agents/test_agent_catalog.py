@@ -1,13 +1,19 @@
 """The facts about agent programs: one entry for each, and none of them contradicts its adapter."""
 
 import pytest
+from acp_replay import FILES, ROWS, recorded
 
 from dos.agents import registry
 from dos.agents.homes import programs
+from dos.agents.io import candidates
 from dos.agents.logins import LOGINS
+from dos.agents.policy import Agent
 from dos.agents.programs import catalog
 from dos.agents.programs.catalog import Transport
 from dos.agents.registry import SafeConversation
+from dos.config.schema import Config
+from dos.errors import BadInput
+from dos.fields import BadValue
 
 KNOWN = {agent.name: agent for agent in catalog.known_agents()}
 WITHOUT_A_PROGRAM = {"command", "scripted", "acp"}
@@ -34,7 +40,7 @@ def test_who_asks_or_takes_messages_is_talked_with(agent):
         agent.transport in (Transport.CONTROL, Transport.APP_SERVER, Transport.ACP)
     )
     if not is_conversation:
-        assert not agent.asks
+        assert agent.asks == (agent.transport is Transport.HOOKS)
         assert agent.messages is catalog.MessageFacts.NO
 
 
@@ -64,3 +70,25 @@ def test_programs_of_one_vendor_share_its_login():
 def test_a_program_that_is_not_in_the_table_keeps_its_limits_by_its_own_name():
     assert registry.find("acp", agent="kimi").vendor == "kimi"
     assert registry.find("acp", agent="vibe").vendor == "vibe"
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file.endswith("_deny")])
+def test_a_program_that_resumes_offered_to_load_a_session(file):
+    offers = [each.message["result"]["agentCapabilities"] for each in recorded(file)
+              if "agentCapabilities" in each.message.get("result", {})]  # fmt: skip
+    assert offers[0]["loadSession"] is KNOWN[ROWS[file.partition("_")[0]]].resumes
+
+
+def test_any_program_that_speaks_acp_is_configured_by_its_command():
+    kimi = Agent(adapter="acp", command=("kimi", "acp"), account="work")
+    configured = candidates.configured_agent(Config(agents={"kimi": kimi}), "kimi")
+    assert configured.adapter.launch("p", configured.settings).argv == ["kimi", "acp"]
+    assert (configured.candidate.vendor, configured.candidate.account) == ("kimi", "work")
+
+
+def test_without_its_command_nothing_is_started():
+    with pytest.raises(BadValue, match="no command to start"):
+        Agent(adapter="acp")
+    with pytest.raises(BadInput, match="has no command") as raised:
+        candidates.configured_agent(Config(), "acp")
+    assert raised.value.hint.startswith("dos config set agents.acp.command")

@@ -2,6 +2,7 @@
 
 from msgspec import field
 
+from dos.agents.programs import acp_programs
 from dos.fields import Amount, BadValue, Positive, Table, check_name, check_text
 
 
@@ -9,9 +10,11 @@ class Agent(Table, frozen=True, kw_only=True):
     """One agent program. Two accounts of one vendor are two agents."""
 
     adapter: str = ""
-    """Adapter that starts the program and reads its output; empty: the name of the table."""
+    """Adapter that starts the program and reads its output; empty: the name of the table. `acp`:
+    any program that speaks the Agent Client Protocol."""
     command: tuple[str, ...] = ()
-    """Program and first arguments; empty: the adapter's program, or [workers] command."""
+    """Program and first arguments; empty: the adapter's program, or [workers] command. An adapter
+    `acp` has no program of its own."""
     arguments: tuple[str, ...] = ()
     """Arguments added to those of the adapter."""
     model: str = ""
@@ -36,6 +39,12 @@ class Agent(Table, frozen=True, kw_only=True):
                 ("command", 0),
                 "the command has no program to start",
                 "Put the program's name first.",
+            )
+        if self.adapter == acp_programs.ANY and not self.command:
+            raise BadValue(
+                ("adapter",),
+                'adapter is "acp" and there is no command to start',
+                'Add command = ["program", "argument"]: a program that speaks ACP.',
             )
         for variable, value in self.environment.items():
             check_name(variable, ("environment", variable), "variable")

@@ -52,7 +52,7 @@ ADAPTER_MODULES = {
 }
 _ACP_MODULE = "dos.agents.acp.conversation"
 NAMES = (*ADAPTER_MODULES, *acp_programs.BY_NAME, acp_programs.ANY)
-CONFIGURED = ("command", "scripted", acp_programs.ANY)  # the agents that run [workers] command
+CONFIGURED = ("command", "scripted")  # the agents that run [workers] command
 # The built-in agents that ask before they act, each with its conversation.
 _CONVERSATIONS = {
     "claude_code": "dos.agents.conversations.claude_code",

@@ -14,6 +14,7 @@ from dos.agents import logins, registry
 from dos.agents.adapter import Adapter, Settings
 from dos.agents.logins import Credentials
 from dos.agents.policy import Agent
+from dos.agents.programs import acp_programs
 from dos.config.load import FILE_NAME
 from dos.config.schema import Config
 from dos.config.toml_text import key_text, line_of
@@ -150,6 +151,11 @@ def configured_agent(config: Config, name: str) -> ConfiguredAgent:
         max_usd=agent.max_usd,
     )
     adapter = registry.find(agent.adapter or name, settings, agent=name)
+    if adapter.name == acp_programs.ANY and not agent.command:
+        raise BadInput(
+            f"agent {name!r} may be any program that speaks ACP, and has no command",
+            hint=f'dos config set agents.{name}.command \'["my-agent", "acp"]\'',
+        )
     if adapter.name in registry.CONFIGURED and not agent.command:
         settings = structs.replace(settings, command=config.workers.command)
     return ConfiguredAgent(

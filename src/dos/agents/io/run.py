@@ -19,7 +19,7 @@ from dos.agents.io.home import PrivateHome
 from dos.agents.io.hooked import HookedMonitor
 from dos.agents.io.monitor import AgentMonitor
 from dos.agents.logins import Credentials
-from dos.agents.programs import catalog
+from dos.agents.programs import acp_programs, catalog
 from dos.agents.registry import SafeConversation
 from dos.config.schema import Config
 from dos.fleet.agent_talk import Judge
@@ -173,7 +173,9 @@ class Launcher:
         """
         adapter = configured.adapter
         known = catalog.known_agent(adapter.name)
-        if adapter.name in registry.CONFIGURED or (known and not known.prints_version):
+        if known is not None and not known.prints_version:
+            return ""
+        if adapter.name in (*registry.CONFIGURED, acp_programs.ANY):
             return ""
         program, *others = configured.settings.command or (adapter.program,)
         path = shutil.which(program)

@@ -18,7 +18,7 @@ class Transport(StrEnum):
     CONTROL = "control pipe"
     APP_SERVER = "app-server"
     ACP = "ACP"
-    HOOKS = "hooks"  # one-way, and its own hooks ask before it acts
+    HOOKS = "hooks"  # it prints, and its hooks ask the worker before it acts
     ONE_WAY = "one-way"
 
 
@@ -117,6 +117,7 @@ GEMINI = KnownAgent(
     tested=("0.61", "0.61"),
     package=Package(registry="npm", name="@google/gemini-cli", node=20),
     is_proposed=True,
+    asks=True,
     limits=LimitFacts.LOG,
 )
 OPENCODE = KnownAgent(
@@ -128,6 +129,7 @@ OPENCODE = KnownAgent(
     tested=("1.18", "1.18"),
     package=Package(registry="npm", name="opencode-ai"),
     is_proposed=True,
+    asks=True,
     usage=UsageFacts.COST,
     limits=LimitFacts.LOG,
 )
@@ -161,6 +163,7 @@ AIDER = KnownAgent(
     transport=Transport.ONE_WAY,
     tested=("0.86", "0.86"),
     package=Package(registry="PyPI", name="aider-chat"),
+    usage=UsageFacts.COST,
     limits=LimitFacts.WORDS,
     note="It exits with 0 also when it changed nothing: git tells whether it worked.",
 )
@@ -175,6 +178,7 @@ _ACP_PACKAGES = {
 }
 _ACP_USAGE = {"claude_acp": UsageFacts.COST}
 _ACP_LIMITS = {
+    "copilot": LimitFacts.WORDS,
     "codex_acp": LimitFacts.WORDS,
     "gemini_acp": LimitFacts.LOG,
     "opencode_acp": LimitFacts.LOG,
@@ -203,6 +207,7 @@ def _of_acp(row: AcpProgram) -> KnownAgent:
         asks=row.asks,
         usage=usage,
         limits=_ACP_LIMITS.get(row.name, LimitFacts.TYPED),
+        resumes=True,  # all of them offer to load a session
         messages=messages,
         ends_on_eof=row.ends_on_eof,
         prints_version=row.prints_version,
