@@ -21,6 +21,7 @@ from dos.agenthooks.wiring import HOSTS
 
 RUN_SECONDS = 300
 PROMPT = "Do the work."
+NO_MODEL = "http://model.invalid"  # until there is one
 CONFIG = """[lanes]
 concurrent = ["api", "web"]
 [lanes.trees]
@@ -175,11 +176,11 @@ class OwnRepository:
     def _point_at(self, url: str) -> None:
         path = self.home / ".codex" / "config.toml"
         if path.exists():
-            path.write_text(path.read_text().replace("http://model.invalid", url))
+            path.write_text(path.read_text().replace(NO_MODEL, url))
 
     def install(self, *, cwd: Path | None = None, extra: tuple[Path, ...] = ()) -> dict[str, Any]:
         """`dos hooks install`, by a person whose program works already."""
-        self.settle("http://model.invalid", *extra)
+        self.settle(NO_MODEL, *extra)
         answer = json.loads(self.dos("hooks", "install", self.host, "--json", cwd=cwd))
         return dict(answer["hosts"][self.host])
 

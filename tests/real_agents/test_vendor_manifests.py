@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from installing import FOLDER, Unavailable, path_of
+from own_sessions import NO_MODEL, OwnRepository
 from programs import CLAUDE_CODE, CODEX, GEMINI, Program
 
+from dos.agenthooks.io import codex_trust
 from dos.agenthooks.wiring import is_ours
 from dos.skills.io import packaged
 
@@ -136,3 +138,32 @@ def _codex_lists(method: str, home: Path) -> list[dict[str, str]]:
         server.kill()
         server.communicate()
     raise AssertionError("Codex did not answer")
+
+
+PLUGIN_COMMANDS = {
+    CLAUDE_CODE: [("plugin", "marketplace", "add", str(HOUSE)), ("plugin", "install", "dos@dos")],
+    CODEX: [("plugin", "marketplace", "add", str(HOUSE)), ("plugin", "add", "dos@dos")],
+    GEMINI: [("extensions", "install", str(EXTENSION), "--consent")],
+}
+
+
+@pytest.mark.parametrize("program", PLUGIN_COMMANDS, ids=lambda program: program.name)
+def test_the_hooks_of_the_plugin_refuse_a_write_into_a_held_lane(home, program):
+    repository = OwnRepository(home, program)
+    repository.settle(NO_MODEL)
+    for words in PLUGIN_COMMANDS[program]:
+        repository.run(str(path_of(program)), *words)
+    if program is CODEX:  # its user looks at them and trusts them, as `/hooks` offers
+        trusted = codex_trust.trust(str(path_of(program)), repository.root, repository.environment)
+        assert isinstance(trusted, list) and len(trusted) == 4
+    steps = [
+        program.write("api/written.md", "no\n"),
+        {"bash": "echo no > api/redirected.md"},
+        {"bash": "echo yes > web/redirected.md"},
+        {"say": "Done."},
+    ]
+    with repository.worker("api"):
+        session = repository.play(steps, home / "model")
+    assert [path.name for path in (repository.root / "api").iterdir()] == ["here.md"], session
+    assert (repository.root / "web" / "redirected.md").exists(), session
+    assert session.told.count("belongs to lane api") == 2, session.told
