@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +15,12 @@ import msgspec
 import pytest
 from installing import Unavailable, path_of
 from model_server import ModelServer
+from patience import wait_for
 from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program, Step
 
 import dos
+from dos import workspace
+from dos.agenthooks.socket_protocol import SOCKET_FOLDER, SOCKET_NAME
 from dos.agenthooks.wiring import HOSTS
 
 RUN_SECONDS = 300
@@ -112,6 +116,23 @@ class OwnRepository:
             words = ("--lane", lane, "--owner", "worker", "--pid", str(process.pid))
             self.dos("lease-lane", "acquire", *words)
             yield
+        finally:
+            process.kill()
+            process.wait()
+
+    @contextmanager
+    def server(self) -> Iterator[int]:
+        """`dos serve` in the background, from its first answer on; yields its process."""
+        process = subprocess.Popen(
+            [self.bin / "dos", "serve"], cwd=self.root, env=self.environment,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        # Whoever killed it is not its parent, and sees it until somebody has waited for it.
+        threading.Thread(target=process.wait, daemon=True).start()
+        try:
+            socket_path = workspace.find(self.root).state / SOCKET_FOLDER / SOCKET_NAME
+            wait_for(socket_path.exists, "the server listens")
+            yield process.pid
         finally:
             process.kill()
             process.wait()

@@ -97,3 +97,21 @@ def test_hooks_of_dos_kernel_are_taken_over_and_run_once(tmp_path, program):
     # Codex tells no hook of a patch that it took out of a shell command.
     assert len(called) == (1 if program is CODEX else 2) == len(set(called)), "each seen once"
     assert not repository.events("hook_fault") and not repository.events("hook_answered")
+
+
+@pytest.mark.parametrize("program", [CLAUDE_CODE], ids=lambda program: program.name)
+def test_a_session_goes_on_and_is_still_judged_when_the_server_is_killed_under_it(
+    tmp_path, program
+):
+    repository = OwnRepository(tmp_path, program)
+    repository.install()
+    with repository.worker("api"), repository.server() as server:
+        script = [
+            {"bash": "echo text > api/redirected.md"},
+            {"bash": f"kill -9 {server}; while kill -0 {server}; do sleep 0.05; done"},
+            *writes(program, "api", "web"),
+        ]
+        session = repository.play(script, tmp_path / "model")
+    assert files(repository, "api") == set(), session
+    assert files(repository, "web") == {"written.md", "redirected.md"}, session
+    assert session.told.count("belongs to lane api") == 3 and session.code == 0, session
