@@ -31,6 +31,13 @@ class Trial(Struct, frozen=True, kw_only=True):
     first: tuple[str, ...] = ()  # what has to be run once in a new home, by itself
     model: str = ""
     absolute_paths: bool = False  # its tool for files takes no others
+    submits: bool = False  # a command of its own ends its work, and no text does
+
+    def say(self, text: str) -> Step:
+        """The model's step that ends the work."""
+        if self.submits:
+            return {"bash": f"printf '%s\\n' COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT '{text}'"}
+        return {"say": text}
 
 
 def _claude_environment(url: str) -> dict[str, str]:
@@ -129,6 +136,34 @@ def _copilot_environment(url: str) -> dict[str, str]:
         "COPILOT_MODEL": "scripted",
         "COPILOT_OFFLINE": "true",
     }
+
+
+def _pi_files(url: str, _tree: str) -> Files:
+    provider = {
+        "baseUrl": f"{url}/v1",
+        "api": "openai-completions",
+        "apiKey": "scripted",
+        "models": [{"id": "scripted"}],
+    }
+    settings = {"providers": {"local": provider}}
+    return {".pi/agent/models.json": json.encode(settings).decode()}
+
+
+def _litellm_environment(url: str) -> dict[str, str]:
+    return {
+        "OPENAI_API_BASE": f"{url}/v1",
+        "OPENAI_API_KEY": "scripted",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    }
+
+
+def _pi_environment(_url: str) -> dict[str, str]:
+    return {"PI_OFFLINE": "1"}
+
+
+def _by_shell(path: str, text: str) -> Step:
+    """Of a program whose shell is its only tool."""
+    return {"bash": f"printf '%s' '{text}' > {path}"}
 
 
 def _create(path: str, text: str) -> Step:
@@ -230,11 +265,28 @@ COPILOT = Trial(
     write=_create,
     absolute_paths=True,
 )
+PI = Trial(
+    agent="pi",
+    program="pi",
+    environment=_pi_environment,
+    files=_pi_files,
+    write=_tool("write", "path"),
+    model="local/scripted",
+)
+MINI_SWE_AGENT = Trial(
+    agent="mini_swe_agent",
+    program="mini",
+    environment=_litellm_environment,
+    write=_by_shell,
+    model="openai/scripted",
+    submits=True,
+)
 TRIALS = {
     trial.agent: trial
     for trial in (
         CLAUDE_CODE, CODEX, GEMINI, OPENCODE,
         CLAUDE_ACP, CODEX_ACP, GEMINI_ACP, OPENCODE_ACP, QWEN, COPILOT,
+        PI, MINI_SWE_AGENT,
     )
 }  # fmt: skip
 BY_HOST = {trial.host: trial for trial in TRIALS.values() if trial.host}

@@ -82,7 +82,7 @@ def work_steps(trial: Trial, tree: str) -> list[Step]:
         {"bash": f"echo own > {OWN_FILES[1]}"},
         trial.write(_path(trial, tree, REFUSED_FILES[0]), "not mine"),
         {"bash": f"echo 'not mine' > {REFUSED_FILES[1]}"},
-        {"say": "Done."},
+        trial.say("Done."),
     ]
 
 

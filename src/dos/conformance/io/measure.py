@@ -72,7 +72,7 @@ def measure(agent: KnownAgent, progress: Progress) -> Measured:
         )
     trial = TRIALS.get(agent.name)
     if trial is None:
-        why = "dos does not know how to point it at a scripted model"
+        why = "the scripted model cannot play its part: it takes no calls of tools"
         return Measured(agent=agent.name, found=True, program=program, why_not=why)
     version = read_version(program) if agent.prints_version else ""
     return Measured(
@@ -148,7 +148,7 @@ class _Measurement:
             )
 
     def _resume(self) -> Answer:
-        with scratch() as place, ScriptedModel([{"say": "Noted."}]) as model:
+        with scratch() as place, ScriptedModel([self._trial.say("Noted.")]) as model:
             first = self._drive(place, model, f"Remember the word {WORD}.")
             before = len(model.requests)
             session = first.outcome.session or first.state.session
@@ -168,7 +168,7 @@ class _Measurement:
                     taken.append(run.steer(MESSAGE))
                 return False
 
-            script = [{"bash": command}, {"bash": "true"}, {"say": "Done."}]
+            script = [{"bash": command}, {"bash": "true"}, self._trial.say("Done.")]
             with ScriptedModel(script) as model:
                 self._drive(place, model, PROMPT, tick=hand_over)
                 told = any(MESSAGE in str(request["body"]) for request in model.requests)
