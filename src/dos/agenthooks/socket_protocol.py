@@ -2,7 +2,7 @@
 
     > {"v":1,"ask":"hook","moment":"pretool","dialect":"codex","event":{...}}
     < {"stdout":"...","stderr":"..."}
-    > {"v":1,"ask":"verify","arguments":{"plan":"AUTH","phase":"AUTH1"}}
+    > {"v":1,"ask":"verify","arguments":{"units":["AUTH","AUTH1"]}}
     < {"code":0,"data":{...},"stderr":""}
     < {"error":"...","hint":"..."}
 

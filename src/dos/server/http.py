@@ -7,7 +7,7 @@ nothing that only proxies need is understood.
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 from msgspec import Struct, json
 
@@ -93,10 +93,11 @@ def parse_head(head: bytes) -> Request:
     headers = _parse_headers(lines)
     if "transfer-encoding" in headers:
         raise BadRequest(411, "Send the body with a Content-Length.")
-    parts = urlsplit(target.decode())
-    path = _decoded(parts.path)
+    # Taken apart by hand: `//name` is a path here, and not the name of a host.
+    raw_path, _, raw_query = target.decode().partition("?")
+    path = _decoded(raw_path)
     try:
-        pairs = parse_qsl(parts.query, keep_blank_values=True, errors="strict", max_num_fields=100)
+        pairs = parse_qsl(raw_query, keep_blank_values=True, errors="strict", max_num_fields=100)
     except ValueError:
         raise BadRequest(400, "The query is not understood.") from None
     query: dict[str, tuple[str, ...]] = {}

@@ -54,6 +54,8 @@ class HttpDoor:
             await _send_last(writer, http.encode_response(refusal, keeps_alive=False))
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             pass  # the client is gone, silent, or takes no answer
+        except asyncio.CancelledError:
+            pass  # the server ends; asyncio would report each connection as a bug
         finally:
             self._open -= 1
             writer.close()

@@ -13,8 +13,8 @@ from dos.agenthooks.events import Moment
 from dos.agenthooks.io.answer import check_moment
 from dos.agenthooks.io.hook_call import Caller
 from dos.errors import BadInput, DosError
-from dos.mcp.catalog import Permits
-from dos.mcp.protocol import PARSE_ERROR, Session, error
+from dos.mcp.catalog import PREFIX, Permits
+from dos.mcp.protocol import INVALID_PARAMS, PARSE_ERROR, Session, error
 from dos.server import read_verbs
 from dos.server.http import Request, Response, json_response, text_response
 from dos.server.io.answers import Answers
@@ -23,6 +23,7 @@ from dos.server.io.threads import Threads
 
 MOST_STREAMS = 32
 READS_ONLY = Permits(records=False)
+ABOUT_THE_CALLER = ("lane",)  # tools that tell a process what it is
 
 Answer = Response | AsyncIterator[bytes]
 
@@ -88,9 +89,9 @@ class Routes:
             message = json.decode(body)
         except (DecodeError, UnicodeDecodeError, RecursionError) as problem:
             return json_response(error(None, PARSE_ERROR, f"Parse error: {problem}"), 400)
-        foreign = self._foreign_workspace(message)
-        if foreign is not None:
-            return foreign
+        problem = self._why_not_called(message)
+        if problem:
+            return json_response(error(message.get("id"), INVALID_PARAMS, problem))
         kind = "wait" if self._mcp.is_long(message) else "verb"
 
         def work() -> Response:
@@ -99,20 +100,22 @@ class Routes:
 
         return await self._run(kind, work)
 
-    def _foreign_workspace(self, message: Any) -> Response | None:
-        """Refuse a call about another directory: the token is that of this workspace."""
+    def _why_not_called(self, message: Any) -> str:
+        """Return why a message is not answered here; "" where it is.
+
+        The token is that of this workspace, and a port does not tell which process asks.
+        """
         params = message.get("params") if isinstance(message, dict) else None
-        arguments = params.get("arguments") if isinstance(params, dict) else None
+        if not isinstance(params, dict):
+            return ""
+        if str(params.get("name", "")).removeprefix(PREFIX) in ABOUT_THE_CALLER:
+            return "a port does not tell who asks: use `dos mcp` for this tool"
+        arguments = params.get("arguments")
         named = arguments.get("workspace", ".") if isinstance(arguments, dict) else "."
-        uri = str(params.get("uri", "")) if isinstance(params, dict) else ""
-        if named in (".", "", str(self._answers.place.root)) and "workspace=" not in uri:
-            return None
-        problem = BadInput(
-            f"this server serves {self._answers.place.root} alone",
-            hint="Leave `workspace` out, or use `dos mcp` in the other repository.",
-        )
-        identity = message.get("id")
-        return json_response(error(identity, -32602, f"{problem.message}. {problem.hint}"))
+        is_own = named in (".", "", str(self._answers.place.root))
+        if is_own and "workspace=" not in str(params.get("uri", "")):
+            return ""
+        return f"this server serves {self._answers.place.root} alone: leave `workspace` out"
 
     def _events(self, request: Request) -> Answer:
         """Return the journal from a position on: by `Last-Event-ID`, else by `after`, else from

@@ -15,6 +15,7 @@ from dos.server.rate import Rate
 
 MOST_CONNECTIONS = 128
 REQUEST_SECONDS = 10.0  # to send the line
+REFUSED_SECONDS = 1.0
 REPLY_SECONDS = 10.0  # to take the answer
 FULL_SECONDS = 0.1
 PIECE = 1 << 16
@@ -68,10 +69,15 @@ class UnixDoor:
         try:
             peer = peers.peer_of(connection)
             self._check_room(peer)
-            line = await asyncio.wait_for(_read_line(connection), REQUEST_SECONDS)
         except DosError as refusal:
+            # Read and dropped: a client that still sends would not see what it is answered.
+            await asyncio.wait_for(_read_line(connection), REFUSED_SECONDS)
             return error_reply(refusal)
-        if not line:
+        try:
+            line = await asyncio.wait_for(_read_line(connection), REQUEST_SECONDS)
+        except BadInput as refusal:
+            return error_reply(refusal)
+        if line is None:
             return b""
         ask = _ASK.search(line[:200])
         kind = ask[1].decode() if ask else "verb"
@@ -88,15 +94,17 @@ class UnixDoor:
             raise Refused(f"more than {PER_SECOND:g} requests a second", hint="Ask less often.")
 
 
-async def _read_line(connection: socket.socket) -> bytes:
-    """Return the first line that a client sends; b"" where it hangs up before. Raises BadInput for
-    one that is too long, after reading the rest of what is there."""
+async def _read_line(connection: socket.socket) -> bytes | None:
+    """Return the first line that a client sends; None where it hangs up before.
+
+    Raises BadInput for one that is too long.
+    """
     loop = asyncio.get_running_loop()
     pieces = bytearray()
     while True:
         piece = await loop.sock_recv(connection, PIECE)
         if not piece:
-            return b""
+            return None
         end = piece.find(b"\n")
         if end >= 0:
             return bytes(pieces + piece[:end])
