@@ -24,6 +24,24 @@ def test_a_second_start_says_who_serves(server):
     assert server.ask("version")["code"] == 0
 
 
+def test_doctor_says_where_it_is(server, tmp_path):
+    report = in_its_own_process("doctor", "--json", cwd=server.root).json["server"]
+    assert report["running"] and report["answers"] and report["pid"] == server.process.pid
+    assert report["address"] == f"http://127.0.0.1:{server.port}/"
+    elsewhere = make_repository(tmp_path / "repository")
+    assert not in_its_own_process("doctor", "--json", cwd=elsewhere).json["server"]["running"]
+    assert "`dos serve` start it" in in_its_own_process("doctor", cwd=elsewhere).out
+
+
+def test_a_server_that_hangs_is_a_finding(tmp_path):
+    root = make_repository(tmp_path / "repository")
+    with serving(root) as server:
+        os.kill(server.process.pid, signal.SIGSTOP)
+        found = in_its_own_process("doctor", "--json", cwd=root).json
+        os.kill(server.process.pid, signal.SIGCONT)
+    assert "SERVER_SILENT" in {finding["kind"] for finding in found["findings"]}
+
+
 def test_its_files_are_the_users_alone(server):
     modes = {
         path.name: stat.S_IMODE(path.lstat().st_mode)

@@ -23,6 +23,7 @@ from dos.doctor.subjects import (
     processes,
     runtime_hooks,
     sandbox,
+    server,
     store,
     worktrees,
 )
@@ -61,6 +62,7 @@ SUBJECTS: dict[str, Examiner] = {
     "worktrees": worktrees.examine,
     "receipts": machine.examine_receipt_key,
     "hooks": runtime_hooks.examine,
+    "server": server.examine,
 }
 
 

@@ -45,6 +45,7 @@ class Report(Struct, frozen=True, kw_only=True):
     repairs: list[Repair] | None = None  # None: none were requested
     git_hooks: str = ""  # the state of the hooks that guard the lanes; empty: none are installed
     runtime_hooks: dict[str, dict[str, Any]] = {}  # by program: its state and its wired events
+    server: dict[str, Any] = {}  # whether it runs, and where
 
     @property
     def gating(self) -> list[Finding]:
@@ -74,6 +75,7 @@ def document(report: Report, exits: Exits) -> dict[str, Any]:
         },
         "runtime_hooks": report.runtime_hooks,
         "git_hooks": report.git_hooks,
+        "server": report.server,
         "env": _environment(facts),
         "exit_codes": exits,
         "journal": to_builtins(facts.journal),
@@ -296,7 +298,18 @@ def _fleet_rows(report: Report) -> list[tuple[str, str]]:
         ("sandbox", report.facts.sandbox),
         ("git hooks", report.git_hooks or no_hooks),
         ("agent hooks", _agent_hooks_line(report)),
+        ("server", _server_line(report.server)),
     ]
+
+
+def _server_line(server: Mapping[str, Any]) -> str:
+    """Where the server is, or what starts it."""
+    if not server.get("running"):
+        if server.get("off"):
+            return "off ([server] off); hooks answer in processes of their own"
+        return "does not run; `dos up` and `dos serve` start it"
+    said = f"{server['address']} (process {server['pid']}); `dos web` prints it with the token"
+    return said if server["answers"] else f"does not answer: {said}"
 
 
 def _agent_hooks_line(report: Report) -> str:

@@ -16,7 +16,7 @@ from typing import Annotated
 from msgspec import Struct, structs
 
 from dos.doctor import examine, facts, view
-from dos.doctor.subjects import finding, runtime_hooks, store
+from dos.doctor.subjects import finding, runtime_hooks, server, store
 from dos.doctor.subjects.finding import Finding, note
 from dos.errors import BadInput, DosError
 from dos.verbs import lookup
@@ -78,6 +78,7 @@ def run(args: Args, context: Context) -> Reply:
         repairs=repairs,
         git_hooks=_git_hooks(world.workspace),
         runtime_hooks=runtime_hooks.states(world),
+        server=server.state(world),
     )
     code = int(args.check and bool(report.gating))
     next_action = "dos up"

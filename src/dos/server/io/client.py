@@ -1,7 +1,11 @@
 """Asks the server of a workspace, from another process."""
 
+import os
 import socket
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from msgspec import DecodeError, Struct, json
@@ -29,13 +33,26 @@ def connect(location: Location, seconds: float) -> socket.socket:
         path = str(location.socket)
         if len(path.encode()) <= LONGEST_PATH:
             client.connect(path)
+        elif sys.platform == "linux":
+            with _open_folder(location) as folder:
+                client.connect(f"/proc/self/fd/{folder}/{SOCKET_NAME}")
         else:
-            with inside(location.folder):
+            with inside(location.folder):  # not for several threads at once
                 client.connect(SOCKET_NAME)
     except OSError:
         client.close()
         raise
     return client
+
+
+@contextmanager
+def _open_folder(location: Location) -> Iterator[int]:
+    """Hold the server's folder open."""
+    folder = os.open(location.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
 
 
 def ask_line(location: Location, line: bytes, seconds: float) -> Any:
@@ -56,7 +73,7 @@ def ask_line(location: Location, line: bytes, seconds: float) -> Any:
         return Unknown(f"the server does not answer: {error}")
 
 
-def status(location: Location, seconds: float = 5.0) -> Status:
+def status(location: Location, seconds: float = 2.0) -> Status:
     """Return whether a server runs, and whether it answers."""
     try:
         connect(location, seconds).close()

@@ -89,9 +89,9 @@ class Routes:
             message = json.decode(body)
         except (DecodeError, UnicodeDecodeError, RecursionError) as problem:
             return json_response(error(None, PARSE_ERROR, f"Parse error: {problem}"), 400)
-        problem = self._why_not_called(message)
-        if problem:
-            return json_response(error(message.get("id"), INVALID_PARAMS, problem))
+        reason = self._why_not_called(message)
+        if reason:
+            return json_response(error(message.get("id"), INVALID_PARAMS, reason))
         kind = "wait" if self._mcp.is_long(message) else "verb"
 
         def work() -> Response:
