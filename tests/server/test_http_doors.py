@@ -171,14 +171,13 @@ def test_mcp_answers_reads_and_offers_nothing_that_acts(server):
 
 def test_the_official_client_works_over_http(server):
     anyio = pytest.importorskip("anyio")
-    httpx = pytest.importorskip("httpx")
     mcp_client = pytest.importorskip("mcp")
-    from mcp.client.streamable_http import streamable_http_client
+    from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
     async def use():
         headers = {"Authorization": f"Bearer {server.token}"}
         async with (
-            httpx.AsyncClient(headers=headers, timeout=60) as client,
+            create_mcp_http_client(headers=headers) as client,
             streamable_http_client(
                 f"http://127.0.0.1:{server.port}/mcp", http_client=client
             ) as streams,
@@ -186,7 +185,7 @@ def test_the_official_client_works_over_http(server):
         ):
             await session.initialize()
             tools = await session.list_tools()
-            called = await session.call_tool("verify", {"plan": "AUTH", "unit": "AUTH1"})
+            called = await session.call_tool("verify", {"plan": "AUTH", "phase": "AUTH1"})
             return tools, called
 
     tools, called = anyio.run(use)
