@@ -196,7 +196,8 @@ TWO = [
     "rm {0} > {1}",
     "chmod --reference {0} {1}", "find {0} {1} -delete", "dd if={0} of={1}", "sed -i 1d {0} {1}",
     "sed 1d {0} > {1}", "diff {0} {1}", "cmp {0} {1}", "tar cf {1} {0}", "zip {1} {0}",
-    "touch -r {0} {1}", "cp -s {0} {1}", "env -C {0} touch {1}", "mkdir -p {0} {1}",
+    "touch -r {0} {1}", "mv {0} n && touch n/x {1}", "cp -a {0} n && touch n/x {1}",
+    "cp -s {0} {1}", "env -C {0} touch {1}", "mkdir -p {0} {1}",
 ]  # fmt: skip
 JOINS = [
     "{0} && {1}", "{0}; {1}", "{0} || {1}", "{0} | {1}", "{0}\n{1}", "({0}); {1}",
@@ -248,6 +249,8 @@ def test_every_file_that_a_command_changes_is_in_its_footprint(scratch, command)
 @example('echo "$\'"; touch docs/new; echo "\'"')
 @example('echo "a$"; touch docs/new; echo "b"')
 @example("echo ${x:-'}'} ; touch docs/new #'")
+@example(">>$\\\n$>> $")
+@example("cat <\\\n<E\n'\nE\ntouch docs/new #'")
 def test_quotes_hide_no_command(scratch, soup):
     check(scratch, "bash", soup)
 

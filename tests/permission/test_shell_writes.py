@@ -362,6 +362,10 @@ pushd docs; popd; rm x                :: x
 (cd docs; rm x); rm y                 :: docs/x y
 ln -s ../docs api/d; echo a > api/d/x :: api/d api/d/x
 ln docs/x api/y                       :: docs/x api/y
+mv api/out n && touch n/x             :: api/out n n/x
+cp -a api/out n && touch n/x          :: n n/x
+echo a >! docs/x                      :: !
+echo ${(e)x}                          ::
 cp -l docs/x api/y                    :: docs/x api/y
 [[ a > docs/x ]]                      ::
 ((x > 3))                             ::
@@ -376,6 +380,8 @@ dos config set a b                    ::
 """
 UNKNOWN_BLOCKS = {
     "cat <<EOF\n$(rm docs/x)\nEOF": [],
+    "cat <\\\n<EOF\n'\nEOF\nrm docs/x #'": [],
+    "echo a > $\\\nx": [],
     "cat <<EOF\n`rm docs/x`\nEOF": [],
     "cat <<$x\nfoo\n$x\nrm docs/x": [],
     "python - <<'EOF'\nopen('docs/x', 'w')\nEOF": [],

@@ -37,6 +37,7 @@ _GOES_ON = ("&&", "|", "|&", "(")  # after which `cd` has succeeded, or nothing 
 _SHELLS = name_table("sh bash dash zsh ksh ash fish")
 _WITHOUT_BRACES = name_table("sh dash ash")
 _LOOPS = name_table("for while until select function case")
+_MOVES_LINKS = name_table("mv cp ditto ln rsync tar unzip")
 _SYSTEM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[^/]+|/opt/homebrew/bin/[^/]+")
 _OWN_PROGRAM = "a program of its own can write files"
 
@@ -48,9 +49,18 @@ class _Reading(Struct, kw_only=True):
     writes: dict[str, None] = field(default_factory=dict)
     unknown: str = ""
     acts: bool = False
+    has_moved_links: bool = False  # a link may lie where none was, so that paths lead elsewhere
 
     def add_unknown(self, why: str) -> None:
         self.unknown = self.unknown or why
+
+    def add_path(self, path: str) -> None:
+        if self.has_moved_links:
+            self.add_unknown("a link that was moved or copied can lead elsewhere")
+        if len(self.writes) >= MOST_PATHS:
+            self.add_unknown(f"more than {MOST_PATHS} paths are named")
+        else:
+            self.writes.setdefault(path)
 
 
 class _Command(Struct, kw_only=True):
@@ -191,6 +201,8 @@ class _Walk:
             return
         target = redirect.target
         is_stream = redirect.operator == ">&" and (target.text.isdigit() or target.text == "-")
+        if target.text == "!":
+            self._reading.add_unknown("not every shell writes to the file !")
         if not is_stream and (target.text or not target.is_literal):
             self._write(target)
 
@@ -231,6 +243,7 @@ class _Walk:
         elif name in PROGRAMS:
             self._add(PROGRAMS[name](arguments))
             self._doubt_options(arguments)
+            self._reading.has_moved_links = self._reading.has_moved_links or name in _MOVES_LINKS
         elif name not in READERS:
             self._reading.add_unknown(f"{name[:40]} can write files")
         elif evaluates(name, arguments):
@@ -369,10 +382,7 @@ class _Walk:
         else:
             base = folder or self._reading.root
             path = tree_paths.from_tree(name, base=base, root=self._reading.root)
-        if len(self._reading.writes) >= MOST_PATHS:
-            self._reading.add_unknown(f"more than {MOST_PATHS} paths are named")
-            return
-        self._reading.writes.setdefault(path)
+        self._reading.add_path(path)
 
 
 def _add(command: _Command, token: Token) -> None:

@@ -22,7 +22,8 @@ _VARIABLE = re.compile(r"\$(?:\w+|[@*#?$!-])")
 _ANSI_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _GLOB = re.compile(r"[*?\[]")
 _TWO_WORDS = re.compile(r"\w\s+[\w./-]*[A-Za-z_]|;")  # no arithmetic, outside of `for ((…))`
-_SUBSTITUTES = re.compile(r"\$\(|`|\$\{[ \t\n|]|@P\}")
+_SPLIT = re.compile(r"[<>&|;(]\\\n[<>&|;(]|\$\\\n")
+_SUBSTITUTES = re.compile(r"\$\(|`|\$\{[ \t\n|(]|@P\}")
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "e": "\x1b"}
 
 
@@ -86,6 +87,8 @@ class Script(Struct, kw_only=True):
 
 def read_script(text: str) -> Script:
     """Return the tokens of a shell text. Raises NotReadable where it is too long or too deep."""
+    if _SPLIT.search(text):
+        raise NotReadable("an operator is split over two lines")
     if len(text) > LONGEST_TEXT:
         raise NotReadable(f"the command is longer than {LONGEST_TEXT} characters")
     return _Scanner(text, 0).script(inside=False)
