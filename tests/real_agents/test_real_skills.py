@@ -69,7 +69,9 @@ def play(sample: SampleWorkspace, player: Player, prompt: str) -> str:
 
 
 def journal(sample: SampleWorkspace) -> list[dict[str, Any]]:
-    return [json.decode(line) for line in sample.dos("journal", "tail").stdout.splitlines()]
+    """Everything that happened, without the record of each verb that judged."""
+    lines = sample.dos("journal", "tail", "0").stdout.splitlines()
+    return [event for line in lines if (event := json.decode(line))["kind"] != "verdict_given"]
 
 
 TASK = {"description": "one unit", "subagent_type": "general-purpose"}

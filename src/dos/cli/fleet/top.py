@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
-from dos.errors import GitFailed
+from dos.errors import BadInput, GitFailed
 from dos.report import top
 from dos.report.top import Snapshot
 from dos.report.top_builder import build_view
@@ -19,6 +19,8 @@ from dos.verbs.context import Context, Reply
 
 EXITS = {"reported": 0, "contract_error": 2}
 WIDTH_WITHOUT_A_TERMINAL = 120
+SHORTEST_SECONDS = 0.5
+LONGEST_SECONDS = 86_400.0
 
 
 class Args(Struct, kw_only=True):
@@ -27,6 +29,10 @@ class Args(Struct, kw_only=True):
     once: Annotated[bool, Option(help="print it once (default where stdout is no terminal)")] = (
         False
     )
+    interval: Annotated[
+        float,
+        Option(help="seconds between two frames where nothing happens", metavar="SECONDS"),
+    ] = 1.0
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -34,10 +40,16 @@ def run(args: Args, context: Context) -> Reply:
 
     JSON has the keys of dos-kernel beside those of this version.
     """
+    if not SHORTEST_SECONDS <= args.interval <= LONGEST_SECONDS:
+        raise BadInput(
+            f"--interval {args.interval:g} is not between {SHORTEST_SECONDS:g} and"
+            f" {LONGEST_SECONDS:g} s",
+            hint="For example: --interval 5",
+        )
     if _is_interactive(args, context):
         from dos.cli.terminal import screen
 
-        screen.show(context)
+        screen.show(context, args.interval)
         return Reply()
     from dos.report.io.snapshot import FleetWatch
 

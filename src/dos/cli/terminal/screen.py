@@ -84,7 +84,7 @@ class LiveView:
         return isinstance(self.context.journal_world.journal.backend, MemoryBackend)
 
 
-def show(context: Context) -> None:
+def show(context: Context, redraw_seconds: float = REDRAW_SECONDS) -> None:
     """Show the fleet until q or Ctrl-C is pressed."""
     console = Console(no_color=not colour_wanted(), highlight=False)
     name = context.journal_world.workspace.root.name  # an error ends the verb before it draws
@@ -96,7 +96,7 @@ def show(context: Context) -> None:
             ) as live:
                 drawn = float("-inf")
                 while not _quit_pressed(keys):
-                    if fleet.has_changed() or time.monotonic() - drawn >= REDRAW_SECONDS:
+                    if fleet.has_changed() or time.monotonic() - drawn >= redraw_seconds:
                         fleet.refresh()
                         live.update(_draw(fleet, console, name), refresh=True)
                         drawn = time.monotonic()
