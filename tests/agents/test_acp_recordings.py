@@ -289,3 +289,13 @@ def test_usage_of_a_whole_session_is_counted_once():
 )
 def test_a_model_is_called_by_its_own_name(told, name):
     assert updates.model_name(told) == name
+
+
+def test_a_warning_of_the_program_is_no_part_of_what_its_model_claims():
+    conversation, state = at_work("codex_deny")
+    warned = conversation.converse(state, says("Warning: no metadata.\n\n")).state
+    chunk = json.loads(says("All done."))
+    chunk["params"]["update"]["messageId"] = "item_1"
+    for _ in range(2):
+        warned = conversation.converse(warned, json.dumps(chunk)).state
+    assert warned.claim == "All done.All done."

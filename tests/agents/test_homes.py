@@ -16,12 +16,12 @@ from test_agent_monitor import work
 
 from dos import workspace
 from dos.agents.io.home import Homes, PrivateHome, git_config_text
+from dos.agents.programs import catalog
 from dos.errors import BadInput
 from dos.fields import BadValue
 from dos.fleet.population.workers import Workers
 
-VENDORS = {"claude_code": "anthropic", "codex": "openai", "gemini": "google",
-           "opencode": "opencode"}  # fmt: skip
+VENDORS = {agent.name: agent.vendor for agent in catalog.known_agents()}
 
 
 class User:
@@ -151,6 +151,52 @@ def test_gemini_and_opencode_get_the_same(user):
     assert not (folder / "plugin").exists()
 
 
+def test_qwen_and_copilot_get_their_models_and_logins_and_nothing_that_starts(user):
+    login = user.has(".qwen/oauth_creds.json", {})
+    user.has(
+        ".qwen/settings.json",
+        {"modelProviders": {"openai": []}, "hooks": {}, "mcpServers": {"x": {}}, "tools": {}},
+    )
+    home = user.start("qwen")
+    assert home.variables["QWEN_HOME"] == str(home.folder / ".qwen")
+    settings = json.loads((home.folder / ".qwen" / "settings.json").read_text())
+    assert settings == {"modelProviders": {"openai": []}}
+    assert (home.folder / ".qwen" / "oauth_creds.json").readlink() == login
+    user.has(".copilot/settings.json", {"model": "m", "hooks": {}, "bashEnv": True})
+    user.has(".copilot/config.json", {"copilot_tokens": {"h": "t"}, "trusted_folders": ["/"]})
+    user.has(".copilot/mcp-config.json", {"mcpServers": {}})
+    home = user.start("copilot")
+    folder = Path(home.variables["COPILOT_HOME"])
+    assert json.loads((folder / "settings.json").read_text()) == {"model": "m"}
+    assert json.loads((folder / "config.json").read_text()) == {"copilot_tokens": {"h": "t"}}
+    assert not (folder / "config.json").is_symlink(), "it holds more than the login"
+    assert not (folder / "mcp-config.json").exists()
+
+
+def test_pi_and_mini_swe_agent_get_their_providers_and_no_command_that_prints_a_key(user):
+    login = user.has(".pi/agent/auth.json", {})
+    providers = {
+        "local": {"baseUrl": "http://x", "apiKey": "COMPANY_KEY", "models": [{"id": "m"}]},
+        "evil": {"baseUrl": "http://y", "apiKey": "!touch evil", "headers": {"h": "!evil"}},
+    }
+    user.has(".pi/agent/models.json", {"providers": providers})
+    user.has(".pi/agent/settings.json", {"defaultModel": "m", "extensions": ["evil"]})
+    user.has(".pi/agent/extensions/evil.ts", "")
+    home = user.start("pi")
+    folder = Path(home.variables["PI_CODING_AGENT_DIR"])
+    copied = json.loads((folder / "models.json").read_text())["providers"]
+    assert copied["local"] == providers["local"]
+    assert copied["evil"] == {"baseUrl": "http://y"}
+    assert home.named == ("COMPANY_KEY",)
+    assert json.loads((folder / "settings.json").read_text()) == {"defaultModel": "m"}
+    assert (folder / "auth.json").readlink() == login
+    assert not (folder / "extensions").exists()
+    user.has(".config/mini-swe-agent/.env", "MSWEA_MODEL_NAME=m\n")
+    home = user.start("mini_swe_agent")
+    copied = Path(home.variables["XDG_CONFIG_HOME"], "mini-swe-agent", ".env")
+    assert copied.read_text() == "MSWEA_MODEL_NAME=m\n"
+
+
 def test_a_second_account_is_the_folder_that_the_agent_is_given(user):
     user.has(".claude/.credentials.json", {"first": 1})
     second = user.has("work/.credentials.json", {"second": 1})
@@ -161,7 +207,7 @@ def test_a_second_account_is_the_folder_that_the_agent_is_given(user):
 
 @pytest.mark.parametrize("text", [b"not json", b"[]", b'{"hooks": {}}', b"\xff", b'"' * 9_000])
 def test_of_settings_that_cannot_be_read_nothing_is_copied(user, text):
-    for path in (".claude/settings.json", ".codex/config.toml"):
+    for path in (".claude/settings.json", ".codex/config.toml", ".pi/agent/models.json"):
         user.has(path, "").write_bytes(text)
     assert not (user.start("claude_code").folder / ".claude" / "settings.json").exists()
     assert not (user.start("codex").folder / ".codex" / "config.toml").exists()

@@ -183,9 +183,13 @@ def test_a_limit_is_typed_waited_for_and_recovered_from(new_fleet, program, stat
     assert [tried["outcome"] for tried in attempts] == ["shipped"], "a limit is no failed attempt"
 
 
-@of(GEMINI_ACP, OPENCODE_ACP, MINI_SWE_AGENT)
-def test_one_that_tries_again_in_silence_is_ended_and_has_met_a_limit(new_fleet, program):
-    fleet, _ = started(new_fleet, program, refused(429, 10), silence_seconds=20)
+@pytest.mark.parametrize(
+    ("program", "times"),
+    [(GEMINI_ACP, 10), (OPENCODE_ACP, 10), (MINI_SWE_AGENT, 20)],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_one_that_tries_again_in_silence_is_ended_and_has_met_a_limit(new_fleet, program, times):
+    fleet, _ = started(new_fleet, program, refused(429, times), silence_seconds=20)
     fleet.finish(900)
     hits = bodies(fleet, "limit_hit")
     assert hits, fleet.story

@@ -43,6 +43,7 @@ class State(StreamState, frozen=True, kw_only=True):
     cancelling: bool = False  # its turn was interrupted, and has not ended
     queued: tuple[str, ...] = ()  # messages for the next turn
     is_failing: bool = False  # it says that its provider failed, without saying how
+    message_id: str = ""  # of the message that is being written, where the program names it
     message: str = ""  # what it says in the message that is being written
     stop_reason: str = ""  # of the last turn; "": no turn has ended
     error: dict[str, Any] | None = None  # the error that ended it
@@ -79,9 +80,18 @@ def _on_message(state: State, update: dict[str, Any]) -> State:
     text = as_text(nested(update, "content", "text"))
     if not text:
         return state
-    claim = (state.claim + text)[-4 * stream.CLAIM_CHARACTERS :]
-    heard = stream.activity(text)
-    return structs.replace(_going_on(state), claim=claim, message=text, heard=heard)
+    message_id = as_text(update.get("messageId"))
+    said = state.claim
+    if message_id != state.message_id:
+        said = ""  # a new message: what came before may be a warning of the program itself
+    claim = (said + text)[-4 * stream.CLAIM_CHARACTERS :]
+    return structs.replace(
+        _going_on(state),
+        claim=claim,
+        message=text,
+        message_id=message_id,
+        heard=stream.activity(text),
+    )
 
 
 def _on_tool(state: State, update: dict[str, Any]) -> State:

@@ -38,6 +38,7 @@ _GEMINI_SETTINGS = frozenset({
     "$schema", "context", "contextFileName", "general", "model", "modelConfigs", "privacy",
     "security", "selectedAuthType", "ui", "usageStatisticsEnabled",
 })  # fmt: skip
+_QWEN_SETTINGS = _GEMINI_SETTINGS | {"modelProviders"}
 _OPENCODE_CONFIG = frozenset({
     "$schema", "agent", "autoupdate", "default_agent", "disabled_providers", "enabled_providers",
     "mode", "model", "permission", "provider", "share", "small_model", "theme", "tools",
@@ -145,6 +146,12 @@ def gemini_settings(text: str) -> str:
     """`settings.json` of Gemini CLI, without hooks, extensions, MCP servers and tool commands."""
     settings = _object(text)
     return _text({key: value for key, value in settings.items() if key in _GEMINI_SETTINGS})
+
+
+def qwen_settings(text: str) -> str:
+    """`settings.json` of Qwen Code: as that of Gemini CLI, and where its models are."""
+    settings = _object(text)
+    return _text({key: value for key, value in settings.items() if key in _QWEN_SETTINGS})
 
 
 def opencode_config(text: str) -> str:

@@ -155,7 +155,7 @@ QWEN = ProgramHome(
     files=(
         CopiedFile(
             path="settings.json", target=".qwen/settings.json", variable="QWEN_HOME",
-            folder=".qwen", keep=program_settings.gemini_settings,
+            folder=".qwen", keep=program_settings.qwen_settings,
         ),
         CopiedFile(path="QWEN.md", target=".qwen/QWEN.md", variable="QWEN_HOME", folder=".qwen"),
     ),

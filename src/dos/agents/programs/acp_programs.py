@@ -80,9 +80,9 @@ GEMINI_ACP = AcpProgram(
     title="Gemini CLI (ACP)",
     vendor="google",
     program="gemini",
-    command=("gemini", "--acp"),
+    # The option takes effect after the settings are read, so those of the repository are not.
+    command=("gemini", "--acp", "--skip-trust"),
     tested=("0.61", "0.61"),
-    environment={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
     model_option="--model",
     key_logins=("gemini-api-key",),
     ends_on_eof=False,
