@@ -52,7 +52,9 @@ class AgentFleet:
         text = "".join(f"\t{what.lower()} = {value}\n" for what, value in IDENTITY.items())
         (home / "home" / ".gitconfig").write_text(f"[user]\n{text}")
 
-    def staff(self, program: Program, script: object, *, lane: str = "") -> ModelServer:
+    def staff(
+        self, program: Program, script: object, *, lane: str = "", arguments: tuple[str, ...] = ()
+    ) -> ModelServer:
         """For one lane; otherwise the first is the fleet's agent and the others are fallbacks."""
         model = ModelServer(self.home / f"model-{program.name}", script)
         self._models.append(model)

@@ -5,6 +5,7 @@ home is tried as well."""
 import base64
 import json
 import subprocess
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ from installing import path_of
 from patience import wait_for
 from programs import ALL, CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program
 
-from dos.agents import registry
 from dos.agents.adapter import Settings
 from dos.agents.homes import programs
 
@@ -83,7 +83,7 @@ def start(fleet: AgentFleet, program: Program, url: str, home: dict[str, str]) -
     settings = Settings(
         command=(str(path_of(program)),), model=program.settings(url).get("model", "")
     )
-    launch = registry.find(program.name).launch(HELLO, settings)
+    launch = import_module(f"dos.agents.{program.name}").launch(HELLO, settings)
     done = subprocess.run(
         launch.argv,
         input=launch.stdin,

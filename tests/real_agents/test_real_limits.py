@@ -74,17 +74,22 @@ def come_back(program: Program, seconds: int, status: int = 429) -> dict[str, ob
     stream."""
     if program is OPENCODE:
         return refuse(status, 1, headers={"retry-after": str(seconds)})
-    return refuse(status, 1, message=f"Please retry in {seconds}s.")
+    words = {429: "Too many requests", 529: "Overloaded"}[status]
+    return refuse(status, 1, message=f"{words}. Please retry in {seconds}s.")
+
+
+NO_LOG = ("--no-print-logs",)  # opencode then prints nothing of a retry: its plugin tells of it
 
 
 @pytest.mark.parametrize(
-    "program",
-    [GEMINI, pytest.param(OPENCODE, marks=pytest.mark.soak)],
-    ids=lambda program: program.name,
+    ("program", "status", "arguments"),
+    [(GEMINI, 429, ()), (GEMINI, 529, ()), (OPENCODE, 429, ()), (OPENCODE, 529, NO_LOG)],
+    ids=lambda value: getattr(value, "name", None) or str(value),
 )
-def test_a_silent_retry_is_seen_to_wait_while_it_lasts(new_fleet, program):
+def test_a_silent_retry_is_seen_to_wait_while_it_lasts(new_fleet, program, status, arguments):
     fleet = new_fleet({"api": [LIMITED]}, program)
-    fleet.staff(program, [come_back(program, 15), *work("api", LIMITED)])
+    script = [come_back(program, 15, status), *work("api", LIMITED)]
+    fleet.staff(program, script, arguments=arguments)
     fleet.start()
     fleet.await_row(lane="api", state="waiting on quota", agent=program.name)
     fleet.finish()
@@ -93,16 +98,18 @@ def test_a_silent_retry_is_seen_to_wait_while_it_lasts(new_fleet, program):
         for event in fleet.events("agent_waiting", "agent_went_on", "agent_ended", "limit_hit")
     ]
     assert told_of == ["agent_waiting", "agent_went_on", "agent_ended"]
+    (waiting,) = fleet.events("agent_waiting")
+    assert waiting["body"]["ending"] == {429: "transient", 529: "overloaded"}[status]
     assert fleet.landed() == fleet.units()
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize(
     ("program", "refusal"),
     [
         (OPENCODE, come_back(OPENCODE, 600)),
         (OPENCODE, come_back(OPENCODE, 600, status=529)),
         (GEMINI, come_back(GEMINI, 70)),
+        (GEMINI, come_back(GEMINI, 70, status=529)),
     ],
     ids=lambda value: getattr(value, "name", None) or value["status"],
 )

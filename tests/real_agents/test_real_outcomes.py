@@ -10,9 +10,9 @@ import pytest
 from agent_fleet import IDENTITY
 from installing import Unavailable, path_of
 from model_server import ModelServer
+from one_agent import OneAgent
 from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program
 
-from dos.agents import registry
 from dos.agents.adapter import (
     AgentOutcome,
     Clocks,
@@ -23,7 +23,7 @@ from dos.agents.adapter import (
     ToolResult,
     Waiting,
 )
-from dos.machine import execute
+from dos.permission.ask import Allow, Deny
 
 PROMPT = "# Unit DEMO/A1: write a file\n\nCommit it.\n"
 COMMIT = {"bash": "echo x > made.txt && git add made.txt && git commit --quiet -m 'Write a file'"}
@@ -54,9 +54,10 @@ def end(
     *,
     max_turns: int | None = None,
     tries: int | None = None,
+    answer: Allow | Deny = Allow(),
 ) -> Ended:
     """Start it as a worker does; its adapter says how it ended: by itself, or for its silence after
-    a few tries."""
+    a few tries. `answer` is what it is told when it asks."""
     try:
         command = (str(path_of(program)),)
     except Unavailable as error:
@@ -75,28 +76,22 @@ def end(
         for name, text in program.files(model.url).items():
             (tmp_path / "home" / name).parent.mkdir(parents=True)
             (tmp_path / "home" / name).write_text(text)
-        adapter = registry.find(program.name)
-        settings = Settings(command=command, model=table.get("model", ""), max_turns=max_turns)
-        launch = adapter.launch(PROMPT, settings)
-        states = [adapter.begin()]
-        ran = execute.run(
-            launch.argv,
-            cwd=tree,
-            environment=environment | launch.environment | table["environment"],
-            limits=execute.Limits(
-                wall_seconds=120,
-                should_stop=lambda: tries is not None and model.refusals() >= tries,
-            ),
-            stdin=launch.stdin,
-            output=execute.Output(
-                on_line=lambda line: states.append(adapter.on_line(states[-1], line))
-            ),
+        settings = Settings(
+            command=command, model=table.get("model", ""), max_turns=max_turns, directory=str(tree)
+        )
+        agent = OneAgent(program.name, settings)
+        ran = agent.run(
+            PROMPT,
+            tree,
+            environment | table["environment"],
+            should_stop=lambda: tries is not None and model.refusals() >= tries,
+            answer=answer,
         )
     finally:
         model.stop()
     clocks = Clocks(ended_at=datetime.now(UTC), silent=ran.ended_by is not None)
-    heard = [event for state in states for event in state.heard]
-    return Ended(adapter.outcome(states[-1], ran.exit_code, clocks), ran.lines, heard, tree)
+    outcome = agent.adapter.outcome(agent.state, ran.exit_code, clocks)
+    return Ended(outcome, ran.lines, agent.heard, tree)
 
 
 @pytest.mark.parametrize(
@@ -182,9 +177,9 @@ def test_claude_code_that_runs_out_of_turns_says_so(tmp_path):
 
 
 def test_claude_code_that_was_denied_a_tool_ends_well_and_the_denial_is_found(tmp_path):
-    """It may not change what git keeps for itself, whatever it is allowed, and tells of that only
-    at the side."""
-    forbidden = {"tool": "Write", "with": {"file_path": ".git/made.txt", "content": "x\n"}}
-    ended = end(tmp_path, CLAUDE_CODE, [forbidden, {"say": "It is done."}])
+    forbidden = {"tool": "Write", "with": {"file_path": "other/made.txt", "content": "x\n"}}
+    refusal = Deny(reason="other is outside of your lane.")
+    ended = end(tmp_path, CLAUDE_CODE, [forbidden, {"say": "It is done."}], answer=refusal)
     assert ended.outcome.ending is Ending.OK
     assert ended.outcome.found == EndingEvidence(field="permission_denials", raw="Write")
+    assert not (ended.tree / "other").exists()

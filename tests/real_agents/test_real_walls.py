@@ -11,11 +11,10 @@ import pytest
 from agent_fleet import IDENTITY
 from installing import FOLDER, Unavailable, path_of
 from model_server import ModelServer
+from one_agent import OneAgent
 from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program
 
-from dos.agents import registry
 from dos.agents.adapter import Clocks, Ending, Settings
-from dos.machine import execute
 from dos.sandbox.build import Folders, build
 from dos.sandbox.io.probe import probe
 from dos.sandbox.settings import Sandbox
@@ -77,28 +76,20 @@ def test_it_commits_inside_and_changes_nothing_outside(folder, program: Program,
         for name, text in program.files(model.url).items():
             (home / name).parent.mkdir(parents=True)
             (home / name).write_text(text)
-        adapter = registry.find(program.name)
-        launch = adapter.launch(
-            PROMPT, Settings(command=command, model=table.get("model", ""), directory=str(tree))
+        agent = OneAgent(
+            program.name,
+            Settings(command=command, model=table.get("model", ""), directory=str(tree)),
         )
-        state = adapter.begin()
-
-        def on_line(line: str) -> None:
-            nonlocal state
-            state = adapter.on_line(state, line)
-
-        ran = execute.run(
-            launch.argv,
-            cwd=tree,
-            environment=environment | launch.environment | table["environment"],
-            limits=execute.Limits(wall_seconds=120),
-            stdin=launch.stdin,
-            output=execute.Output(on_line=on_line),
+        ran = agent.run(
+            PROMPT,
+            tree,
+            environment | table["environment"],
             walls=build(settings, probe(), folders),
         )
     finally:
         model.stop()
-    outcome = adapter.outcome(state, ran.exit_code, Clocks(ended_at=datetime.now(UTC)))
+    clocks = Clocks(ended_at=datetime.now(UTC))
+    outcome = agent.adapter.outcome(agent.state, ran.exit_code, clocks)
     assert outcome.ending is Ending.OK, ran.lines[-30:]
     log = subprocess.run(
         ["git", "log", "--format=%s", "--name-only"], cwd=tree, capture_output=True, text=True
