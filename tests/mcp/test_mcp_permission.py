@@ -12,7 +12,7 @@ from dos.lease import KEY_VARIABLE
 
 EXIT_CODE = 77
 START = Case("start", {"target": 1}, ("up", "--detach", "--target", "1"))
-FOR_PEOPLE = {"start", "stop", "answer"}
+FOR_PEOPLE = {"start", "stop", "answer", "add_unit", "steer"}
 
 
 def environment(key: str) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Every request gets exactly one answer, by the rules of JSON-RPC and of each protocol version."""
 
 import threading
+from urllib.parse import quote
 
 import pytest
 from asking import call, request
@@ -179,6 +180,19 @@ def test_any_message_is_answered_once_or_not_at_all(repository, message):
         has_id = isinstance(message, dict) and type(message.get("id")) in (str, int)
         assert answer["id"] == (message["id"] if has_id else None) or answer["id"] is None
     assert not session._running
+
+
+@pytest.mark.parametrize("named", ["/", "/tmp", "..", "one", "dos", 7, ["/"]])
+def test_a_server_of_one_workspace_speaks_of_no_other(repository, named):
+    session = Session(str(repository.root), is_alone=True)
+    answer = request(session, "tools/call", name="doctor", arguments={"workspace": named})
+    assert code_of(answer) == -32602 and "alone" in answer["error"]["message"]
+    for kind in ("lanes", "reasons"):
+        uri = f"dos://{kind}/{quote(str(named), safe='')}"
+        assert code_of(request(session, "resources/read", uri=uri)) == -32602
+    for own in ("", ".", str(repository.root), None):
+        assert call(session, "doctor", workspace=own)["structuredContent"]["git"]
+    assert "contents" in request(session, "resources/read", uri="dos://lanes")["result"]
 
 
 def test_every_tool_refuses_arguments_that_it_does_not_have(session):

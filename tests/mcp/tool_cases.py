@@ -239,6 +239,14 @@ WRITING = (
          fails=True),
     Case("answer", {"id": ID, "choice": "done"}, ("decisions", "answer", ID, "done")),
     Case("answer", {"id": "9", "choice": "done"}, ("decisions", "answer", "9", "done"), fails=True),
+    Case(
+        "add_unit",
+        {"unit": "DEMO/C1", "title": "fourth", "lane": "two", "paths": ["two/**"]},
+        ("plan", "add", "DEMO/C1", "fourth", "--lane", "two", "--path", "two/**"),
+    ),
+    Case("steer", {"run": "two", "message": "m"}, ("steer", "two", "m"), fails=True),
+    Case("steer", {"run": RUN, "message": "Keep it simple."},
+         ("steer", RUN, "Keep it simple.", "--timeout", "2")),
     Case("stop", {}, ("down", "--timeout", "0")),
     Case("stop", {"run": "nosuch"}, ("halt", "nosuch", "--timeout", "0"), fails=True),
 )  # fmt: skip

@@ -25,6 +25,7 @@ class Permits(Struct, frozen=True, kw_only=True):
     be allowed. None of this gives an agent of a fleet a right that it has not on the command line.
     """
 
+    callers: bool = True  # whether the server can tell which process asks
     records: bool = True
     fleet: bool = False
     answers: bool = False
@@ -34,6 +35,8 @@ class Permits(Struct, frozen=True, kw_only=True):
         match effect:
             case Effect.READ:
                 return True
+            case Effect.CALLER:
+                return self.callers
             case Effect.RECORD:
                 return self.records
             case Effect.FLEET:
@@ -61,7 +64,10 @@ def find_tool(name: object, permits: Permits) -> Tool:
         suggestion = f"; {suggest(near[0])}" if near else ""
         raise BadInput(f"unknown tool {quote(text)}{suggestion}")
     if tool.name not in names:
-        switch = SWITCHES.get(tool.effect, "")
-        reason = f"`dos mcp {switch}` allows it" if switch else "this server only reads"
+        reason = "this server only reads"
+        if tool.effect is Effect.CALLER:
+            reason = "a port does not tell who asks; `dos mcp` does"
+        elif tool.effect in SWITCHES:
+            reason = f"`dos mcp {SWITCHES[tool.effect]}` allows it"
         raise BadInput(f"the tool {tool.name} is switched off: {reason}")
     return tool.narrowed(permits.allows)

@@ -4,6 +4,7 @@ from typing import Any
 
 from dos.mcp.tool import Argument, Call, Effect, Given, Tool
 
+STEER_SECONDS = 2.0  # how long a call waits until the agent has been told
 PLAN = Argument(name="plan", about="plan of the unit, as in PLAN/UNIT", required=True)
 
 
@@ -29,6 +30,13 @@ def _stop(given: Given) -> Call:
 
 def _answer(given: Given) -> Call:
     return Call("decisions answer", {"decision": given["id"], "choice": given["choice"]})
+
+
+def _add_unit(given: Given) -> Call:
+    own = {name: value for name, value in given.items() if name != "paths"}
+    if "paths" in given:
+        own["path"] = given["paths"]
+    return Call("plan add", own)
 
 
 def _board(data: Any, given: Given) -> Any:
@@ -168,5 +176,32 @@ LEAD_TOOLS = (
         effect=Effect.ANSWER,
         destructive=True,
         prepare=_answer,
+    ),
+    Tool(
+        name="add_unit",
+        about="Add a unit to a plan document; a running fleet takes it. Commit the document.",
+        verb="plan add",
+        arguments=(
+            Argument(name="unit", about="its name, as PLAN/ID", required=True),
+            Argument(name="title", about="its title, one line", required=True),
+            Argument(name="text", about="what is to be done"),
+            Argument(name="lane", about="lane that works on it"),
+            Argument(name="paths", kind="texts", about="globs that it changes"),
+            Argument(name="acceptance", about="command that passes once it is done"),
+            Argument(name="depends", kind="texts", about="units that have to land first"),
+        ),
+        effect=Effect.FLEET,
+        prepare=_add_unit,
+    ),
+    Tool(
+        name="steer",
+        about="Tell a running agent something while it works.",
+        verb="steer",
+        arguments=(
+            Argument(name="run", about="the run, or its lane", required=True),
+            Argument(name="message", about="what its agent should know", required=True),
+        ),
+        effect=Effect.FLEET,
+        prepare=lambda given: Call("steer", {**given, "timeout": STEER_SECONDS}),
     ),
 )

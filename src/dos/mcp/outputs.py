@@ -82,6 +82,12 @@ FIELDS: dict[str, dict[str, str]] = {
         "flag": "expires_on_start answered",
         "text?": "expires_at",
     },
+    "add_unit": {
+        "text": "unit document lane text note",
+        "flag": "added",
+        "integer": "line",
+    },
+    "steer": {"text": "run_id lane id", "flag": "steered delivered"},
     "lane": {
         "text": "kind",
         "list": "tree held_by_others",
@@ -168,12 +174,16 @@ def output_schema(tool: str) -> Schema:
     properties: dict[str, Schema] = {}
     for kind, names in FIELDS[tool].items():
         for name in names.split():
-            properties[name] = {"type": _json_type(kind)}
+            properties[name] = _schema(kind)
     for name, kind in SHARED.items():
-        properties.setdefault(name, {"type": _json_type(kind)})
+        properties.setdefault(name, _schema(kind))
     return {"type": "object", "properties": properties}
 
 
-def _json_type(kind: str) -> str | list[str]:
-    name = TYPES[kind.removesuffix("?")]
-    return [name, "null"] if kind.endswith("?") else name
+def _schema(kind: str) -> Schema:
+    """Return the schema of a type. Programs that know a part of JSON Schema take no list of types,
+    so one that can be null is one of two."""
+    schema: Schema = {"type": TYPES[kind.removesuffix("?")]}
+    if kind.endswith("?"):
+        return {"anyOf": [schema, {"type": "null"}]}
+    return schema

@@ -77,13 +77,16 @@ class Pending:
 class Session:
     """Answers the messages of a client.
 
-    `workspace` is the directory that tools look at unless a call names another one. `permits` says
-    what they may change. A transport that cannot tell by its processes who calls, as a port cannot,
-    permits nothing.
+    `workspace` is the directory that tools look at unless a call names another one; where it
+    `is_alone` no call may. `permits` says what they may change. A transport that cannot tell by its
+    processes who calls, as a port cannot, permits nothing.
     """
 
-    def __init__(self, workspace: str = "", permits: Permits | None = None) -> None:
+    def __init__(
+        self, workspace: str = "", permits: Permits | None = None, *, is_alone: bool = False
+    ) -> None:
         self._workspace = workspace
+        self._is_alone = is_alone
         self._permits = permits or Permits()
         self._deadline = deadline_seconds()
         self._lock = threading.Lock()
@@ -209,11 +212,22 @@ class Session:
             arguments = {}
         if not isinstance(arguments, dict):
             raise ProtocolError(INVALID_PARAMS, "Invalid params: arguments must be an object")
+        self._refuse_foreign(arguments.get("workspace"))
         try:
             tool = catalog.find_tool(params.get("name"), self._permits)
         except BadInput as problem:
             raise ProtocolError(INVALID_PARAMS, problem.message) from problem
         return call_tool(tool, arguments, self._workspace, self._deadline, ended)
+
+    def _refuse_foreign(self, named: object) -> None:
+        """Raise for another workspace where there may be none."""
+        if not self._is_alone or named in (None, "", ".", self._workspace):
+            return
+        raise ProtocolError(
+            INVALID_PARAMS,
+            f"this server serves {self._workspace} alone. Leave `workspace` out, or use `dos mcp`"
+            " in the other repository.",
+        )
 
     def _list_resources(self, params: Params) -> Message:
         _refuse_cursor(params)
@@ -230,6 +244,7 @@ class Session:
         if found is None:
             raise ProtocolError(code, f"Resource not found: {quote(uri)}", {"uri": uri})
         resource, workspace = found
+        self._refuse_foreign(workspace)
         problems: list[BadInput] = []
 
         def read() -> Message:

@@ -49,6 +49,7 @@ class Effect(StrEnum):
     """What a call changes, from nothing on. Each may be switched off or needs a switch."""
 
     READ = "read"  # nothing
+    CALLER = "caller"  # nothing; it answers about the process that asks
     RECORD = "record"  # leases and records of the caller's own work
     FLEET = "fleet"  # what the fleet does; only with --allow-fleet
     ANSWER = "answer"  # decisions of a person; only with --allow-answers
@@ -142,7 +143,7 @@ class Tool(Struct, frozen=True, kw_only=True):
         required = [argument.name for argument in arguments if argument.required]
         if required:
             schema["required"] = required
-        reads = self.effect is Effect.READ
+        reads = self.effect in (Effect.READ, Effect.CALLER)
         annotations: dict[str, Any] = {"readOnlyHint": reads, "openWorldHint": False}
         if not reads:
             annotations["destructiveHint"] = self.destructive

@@ -1,7 +1,7 @@
 """The tools of a worker's agent: what may I change, and would my work be believed?"""
 
 from dos.errors import BadInput
-from dos.mcp.tool import Argument, Call, Given, Tool
+from dos.mcp.tool import Argument, Call, Effect, Given, Tool
 from dos.text import quote
 
 
@@ -20,6 +20,7 @@ WORKER_TOOLS = (
         name="lane",
         about="Which lane and which paths may this session change, and who holds the others?",
         verb="whoami",
+        effect=Effect.CALLER,
     ),
     Tool(
         name="claim",

@@ -22,7 +22,7 @@ EXITS = {"ended": 0, "contract_error": 2}
 class Args(Struct, kw_only=True):
     """Which tools that act are offered."""
 
-    allow_fleet: Annotated[bool, Option(help="offer `start` and `stop`")] = False
+    allow_fleet: Annotated[bool, Option(help="offer `start`, `stop`, `add_unit`, `steer`")] = False
     allow_answers: Annotated[bool, Option(help="offer `answer`, which decides for a person")] = (
         False
     )

@@ -13,8 +13,8 @@ from dos.agenthooks.events import Moment
 from dos.agenthooks.io.answer import check_moment
 from dos.agenthooks.io.hook_call import Caller
 from dos.errors import BadInput, DosError
-from dos.mcp.catalog import PREFIX, Permits
-from dos.mcp.protocol import INVALID_PARAMS, PARSE_ERROR, Session, error
+from dos.mcp.catalog import Permits
+from dos.mcp.protocol import PARSE_ERROR, Session, error
 from dos.server import read_verbs
 from dos.server.http import Request, Response, json_response, text_response
 from dos.server.io.answers import Answers
@@ -22,8 +22,7 @@ from dos.server.io.events import EventFeed
 from dos.server.io.threads import Threads
 
 MOST_STREAMS = 32
-READS_ONLY = Permits(records=False)
-ABOUT_THE_CALLER = ("lane",)  # tools that tell a process what it is
+READS_ONLY = Permits(records=False, callers=False)  # a port does not tell which process asks
 
 Answer = Response | AsyncIterator[bytes]
 
@@ -35,7 +34,8 @@ class Routes:
         self._answers = answers
         self._threads = threads
         self._feed = EventFeed(answers.place, threads, most=MOST_STREAMS)
-        self._mcp = Session(str(answers.place.root), READS_ONLY)
+        # The token is that of this workspace.
+        self._mcp = Session(str(answers.place.root), READS_ONLY, is_alone=True)
 
     async def answer(self, request: Request, body: bytes) -> Answer:
         """Return the answer: a response, or a stream of events."""
@@ -89,9 +89,6 @@ class Routes:
             message = json.decode(body)
         except (DecodeError, UnicodeDecodeError, RecursionError) as problem:
             return json_response(error(None, PARSE_ERROR, f"Parse error: {problem}"), 400)
-        reason = self._why_not_called(message)
-        if reason:
-            return json_response(error(message.get("id"), INVALID_PARAMS, reason))
         kind = "wait" if self._mcp.is_long(message) else "verb"
 
         def work() -> Response:
@@ -99,23 +96,6 @@ class Routes:
             return Response(status=202) if answer is None else json_response(answer)
 
         return await self._run(kind, work)
-
-    def _why_not_called(self, message: Any) -> str:
-        """Return why a message is not answered here; "" where it is.
-
-        The token is that of this workspace, and a port does not tell which process asks.
-        """
-        params = message.get("params") if isinstance(message, dict) else None
-        if not isinstance(params, dict):
-            return ""
-        if str(params.get("name", "")).removeprefix(PREFIX) in ABOUT_THE_CALLER:
-            return "a port does not tell who asks: use `dos mcp` for this tool"
-        arguments = params.get("arguments")
-        named = arguments.get("workspace", ".") if isinstance(arguments, dict) else "."
-        is_own = named in (".", "", str(self._answers.place.root))
-        if is_own and "workspace=" not in str(params.get("uri", "")):
-            return ""
-        return f"this server serves {self._answers.place.root} alone: leave `workspace` out"
 
     def _events(self, request: Request) -> Answer:
         """Return the journal from a position on: by `Last-Event-ID`, else by `after`, else from
