@@ -67,7 +67,7 @@ def call_tool(
     def run() -> Result:
         return _run(tool, call, arguments, directory)
 
-    seconds = None if tool.waits else deadline
+    seconds = None if tool.is_long(arguments) else deadline
     return within(seconds, run, ended) or stalled(tool.name, call.verb, deadline)
 
 

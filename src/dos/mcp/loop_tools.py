@@ -1,5 +1,6 @@
 """The tools of judges and of loops that do without a fleet, by the names of dos-kernel."""
 
+import os
 from typing import Any
 
 from msgspec import json
@@ -15,6 +16,7 @@ LEASE_FIELDS = {
     "release": ("lane", "owner", "fence"),
     "wait": ("lane",),
 }
+INIT = 1  # the parent of whatever has lost its own
 DOCTOR_KEYS = ("dos_version", "workspace", "git", "paths", "lanes", "stamp", "findings")
 
 
@@ -40,6 +42,11 @@ def _lease(given: Given) -> Call:
     own = {name: given[name] for name in LEASE_FIELDS[action] if name in given}
     if action == "wait":
         own["timeout"] = LONGEST_LEASE_WAIT
+    client = os.getppid()
+    if action == "acquire" and client > INIT:
+        # The lease is the client's: a call that is repeated keeps it, it can be reaped when the
+        # client has exited, and the client's hooks know it.
+        own |= {"pid": client, "again": True}
     return Call(f"lease-lane {action}", own)
 
 
@@ -206,6 +213,7 @@ LOOP_TOOLS = (
         effect=Effect.RECORD,
         idempotent=True,
         waits=True,
+        waiting_action="wait",
         prepare=_lease,
     ),
     Tool(

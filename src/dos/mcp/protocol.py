@@ -135,9 +135,11 @@ class Session:
         if not isinstance(message, dict) or message.get("method") != "tools/call":
             return False
         params = message.get("params")
-        name = str(params.get("name", "")) if isinstance(params, dict) else ""
-        tool = catalog.TOOLS.get(name.removeprefix(catalog.PREFIX))
-        return tool is not None and tool.waits
+        if not isinstance(params, dict):
+            return False
+        tool = catalog.TOOLS.get(str(params.get("name", "")).removeprefix(catalog.PREFIX))
+        given = params.get("arguments")
+        return tool is not None and tool.is_long(given if isinstance(given, dict) else {})
 
     def _answer(self, identity: str | int, message: Message, pending: Pending) -> Message:
         method = message["method"]

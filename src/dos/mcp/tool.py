@@ -129,6 +129,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     destructive: bool = False
     idempotent: bool = False
     waits: bool = False  # a call may take long on purpose: it has no deadline
+    waiting_action: str = ""  # then only calls with this action do
     prepare: Callable[[Given], Call] | None = None  # default: the verb, with the same arguments
     shape: Callable[[Any, Given], Any] | None = None  # makes an object of the verb's data
 
@@ -192,6 +193,10 @@ class Tool(Struct, frozen=True, kw_only=True):
         if self.prepare is None:
             return Call(self.verb, own)
         return self.prepare(own)
+
+    def is_long(self, given: Mapping[str, Any]) -> bool:
+        """Whether a call with these arguments may take long on purpose."""
+        return self.waits and self.waiting_action in ("", given.get("action"))
 
     def _unknown_argument(self, name: str, known: list[str]) -> BadInput:
         near = nearest_names(name, known, 1)

@@ -3,8 +3,9 @@
 With --lane the named lane is granted or refused; with --any, or without --lane, dos picks a free
 one. Only the holder can renew the lease (`dos lease-lane heartbeat`) or release it. With --pid,
 `dos lease-lane reap` can revoke the lease as soon as that process has exited; without --pid, only
-after the lease has expired. With --session the conversation of that name in an agent program holds
-the lease, too: its hooks then refuse what lies outside of the lane.
+after the lease has expired. With --again as well, an owner that calls again from the same process
+keeps the lease that it has, renewed. With --session the conversation of that name in an agent
+program holds the lease, too: its hooks then refuse what lies outside of the lane.
 """
 
 import time
@@ -25,7 +26,7 @@ from dos.lease import Lease, Refusal, Request
 from dos.machine import process
 from dos.permission.io.record import bind_session
 from dos.regions import region
-from dos.text import comparison_key, validated_name
+from dos.text import comparison_key, quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -69,6 +70,9 @@ class Args(Struct, kw_only=True):
     pid: Annotated[
         int | None, Option(help="worker process; its exit lets others reap", metavar="PID")
     ] = None
+    again: Annotated[
+        bool, Option(help="renew the lease that this owner and --pid have already")
+    ] = False
     ttl_minutes: Annotated[
         float | None,
         Option(help="lifetime (default: [leases] manual_ttl_minutes)", metavar="MINUTES"),
@@ -103,7 +107,7 @@ def run(args: Args, context: Context) -> Reply:
         lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=not args.any_
     )
     request = _request(args, context)
-    outcome = _take_with_retries(args, context, ask, request)
+    outcome = _kept(args, context, request) or _take_with_retries(args, context, ask, request)
     if outcome.lease is None:
         return _refusal(args, context, ask, request, outcome.decision)
     if args.session:
@@ -136,6 +140,31 @@ def _request(args: Args, context: Context) -> Request:
     if worker is None:
         return request
     return structs.replace(request, pid=worker.pid, pid_started=worker.started)
+
+
+def _kept(args: Args, context: Context, request: Request) -> Outcome | None:
+    """Renew the lease that the same process has under this name; None where it has none.
+
+    A name is no proof, so a lease of another process counts as that of another holder.
+    """
+    if not args.again or request.pid is None:
+        return None
+    lease = caller.find_lease(context.world, lane=args.lane, owner=args.owner)
+    if lease is None or lease.key_hash or lease.host != request.host:
+        return None
+    if (lease.pid, lease.pid_started) != (request.pid, request.pid_started):
+        return None
+    if not context.journal.renew([lease.fence]).kept:
+        return None
+    decision = Decision(
+        outcome=Answer.ACQUIRE,
+        lane=lease.lane,
+        lane_kind=lease.kind,
+        tree=tuple(lease.region.globs),
+        reason=f"{quote(args.owner)} holds lane {quote(lease.lane)} already: it was renewed",
+        requested_lane=args.lane,
+    )
+    return Outcome(decision=decision, lease=lease)
 
 
 def _take_with_retries(
