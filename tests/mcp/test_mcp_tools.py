@@ -180,6 +180,7 @@ def test_a_released_name_is_another_name_of_the_tool_and_is_not_listed(workspace
     [
         (Permits(), PEOPLE),
         (Permits(fleet=True), {"answer"}),
+        (Permits(callers=False), PEOPLE | {"lane"}),
         (Permits(answers=True), PEOPLE - {"answer"}),
         (Permits(records=False), PEOPLE | {"lease", "attempt", "decide"}),
     ],
