@@ -120,6 +120,15 @@ def test_the_answers_of_a_person_reach_the_agent(talking, at_work):
     assert "ann was asked" in told(talking, "answers.jsonl")[0][1]["message"]
     waits = [event["why"] for event in happened(talking, "run_parked")]
     assert waits == ["decision", "decision"] and len(happened(talking, "run_unparked")) == 2
+    story = dos(talking, "why", "one").out
+    assert "refused Write: ann was asked to allow this, and denied it" in story
+    assert "refused Bash: two/elsewhere.txt is outside of lane one" in story
+    assert f"{second} answered: allow-run" in dos(talking, "timeline", "one").out
+    report = dos(talking, "report").out
+    assert "Refused before it happened: 2" in report and "one: 1 call (OUT_OF_REGION)" in report
+    assert dos(talking, "helped", "--json").json["by_reason"] == {
+        "NEEDS_PERSON": 1, "OUT_OF_REGION": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.soak
@@ -161,3 +170,5 @@ def test_a_message_reaches_the_agent_at_work_once_and_the_next_one_in_its_prompt
     assert message == "Prefer short words." and message not in first + second
     assert talking.subjects()[0] == "Work"
     assert dos(talking, "steer", "one", "Too late.").code == 1
+    story = dos(talking, "why", "one").out
+    assert "to the agent: 'Prefer short words.'" in story and "while it worked" in story

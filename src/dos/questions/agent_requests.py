@@ -64,6 +64,11 @@ class ToolRequested(Question, frozen=True, kw_only=True):
             paths=asked.paths[:MOST_PATHS],
         )
 
+    @classmethod
+    def id_prefix(cls, run_id: str) -> str:
+        """What the ids of all these questions of a run begin with."""
+        return question_id(cls.about, run_id, 0).removesuffix("0")
+
     @property
     def choices(self) -> tuple[Choice, ...]:
         return (

@@ -9,7 +9,7 @@ from typing import Any, assert_never
 
 from msgspec import UNSET, Struct, UnsetType, structs, to_builtins
 
-from dos.journal.events import fleet, lanes
+from dos.journal.events import doors, fleet, lanes
 from dos.journal.events.envelope import Event
 from dos.journal.events.limits import IncidentFound
 from dos.journal.events.reader import FactReader
@@ -22,6 +22,8 @@ from dos.times import utc_stamp
 
 # How a run ended that could not record its end, and who continued it.
 _DeathFact = fleet.WorkerReaped | fleet.UnitTaken | lanes.LeaseExpired | lanes.LeaseRevoked
+# What agents were refused, and what people said to them.
+_SaidFact = doors.HookAnswered | doors.RunSteered | doors.SteerDelivered
 ExplainedFact = (
     fleet.RunBegun
     | fleet.RunStopped
@@ -32,6 +34,7 @@ ExplainedFact = (
     | IncidentFound
     | fleet.IterationCommitted
     | _DeathFact
+    | _SaidFact
 )
 _reader: FactReader[ExplainedFact] = FactReader(
     ExplainedFact,
@@ -46,9 +49,8 @@ _reader: FactReader[ExplainedFact] = FactReader(
         baseline_started baseline_checked work_committed fleet_found intent_declared extent_changed
         step_claimed step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
         ledger_line_unreadable hook_fault receipt_issued test_witnessed command_checked
-        line_imported line_unreadable tool_called hook_answered marker_held marker_reset
-        session_bound export_advanced notification_sent verdict_given lifecycle_ticked run_steered
-        steer_delivered
+        line_imported line_unreadable tool_called marker_held marker_reset
+        session_bound export_advanced notification_sent verdict_given lifecycle_ticked
     """,
 )
 
@@ -113,6 +115,8 @@ class RunExplanation(Struct, frozen=True, kw_only=True):
     stop: RunStop | None = None
     at_work: str = ""  # `undecided` as one text
     incidents: list[str] = []  # what its agents did outside their worktree
+    refused: list[str] = []  # calls of its agents, before they happened
+    messages: list[str] = []  # of people to its agents, and when they were told
     death: RunDeath | UnsetType = UNSET
     undecided: UndecidedUnit | UnsetType = UNSET
 
@@ -149,6 +153,8 @@ def explain_run(run_id: str, events: Sequence[Event]) -> RunExplanation:
         stop=stop,
         at_work=at_work,
         incidents=history.incidents,
+        refused=history.refused,
+        messages=history.messages,
         death=history.death or UNSET,
         undecided=history.undecided or UNSET,
     )
@@ -167,6 +173,8 @@ class _History:
         self.death: RunDeath | None = None
         self.missed: dict[tuple[int, int], str] = {}  # by iteration and attempt
         self.incidents: list[str] = []
+        self.refused: list[str] = []
+        self.messages: list[str] = []
         self._why_not_landed = ""  # of the unit that was claimed last
         self._refused = ""  # what its agent printed of a refusal
 
@@ -179,6 +187,9 @@ class _History:
         fact = _reader.decode(event)
         if isinstance(fact, _DeathFact):
             self._apply_death(fact, event)
+            return
+        if isinstance(fact, _SaidFact):
+            self._apply_said(fact, event)
             return
         match fact:
             case None:
@@ -208,6 +219,14 @@ class _History:
                 self.missed[fact.iteration, fact.attempt] = self._missed()
             case never:
                 assert_never(never)
+
+    def _apply_said(self, fact: _SaidFact, event: Event) -> None:
+        """Keep what an agent was refused, or what a person told one."""
+        text = event_text.describe(fact, event.at_ms)
+        if not isinstance(fact, doors.HookAnswered):
+            self.messages.append(text)
+        elif fact.action == "DENY":
+            self.refused.append(text)
 
     def _missed(self) -> str:
         """Why the unit did not land, and what its agent was refused."""

@@ -26,6 +26,7 @@ _IN_A_ROW = {
     "consecutive_race": "unit taken by another worker",
     "consecutive_wait": "waited for a limit",
 }
+MOST_SHOWN = 20  # refused calls, or messages
 _OUTCOME_LABELS = {"packet_judge": "its units:", "verdict": "gate:"}
 _COMPLETION = {
     "COMPLETE": "every declared unit is verified",
@@ -52,6 +53,8 @@ def render(explanation: RunExplanation, now: datetime, *, is_whole: bool = True)
         lines += ["", *_step_lines(step, now)]
     for incident in explanation.incidents:
         lines += ["", f"incident: {incident}"]
+    lines += _list("messages of people", explanation.messages)
+    lines += _list("refused before it happened", explanation.refused)
     undecided = explanation.undecided
     if undecided:
         taken = f"taken {_local_time(undecided.since, now)}"
@@ -71,6 +74,17 @@ def render(explanation: RunExplanation, now: datetime, *, is_whole: bool = True)
     elif explanation.steps and not undecided:
         lines += ["", "The run has not stopped"]
     return "\n".join(lines)
+
+
+def _list(title: str, texts: Sequence[str]) -> list[str]:
+    """Return a paragraph with the newest texts, after how many earlier ones there are."""
+    if not texts:
+        return []
+    lines = ["", title]
+    earlier = len(texts) - MOST_SHOWN
+    if earlier > 0:
+        lines.append(f"  … {earlier} earlier")
+    return [*lines, *(f"  {text}" for text in texts[-MOST_SHOWN:])]
 
 
 def _describe_death(death: RunDeath, now: datetime) -> str:

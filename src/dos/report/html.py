@@ -19,6 +19,7 @@ from dos.report.session import LandingProof, LimitPeriod, Session, UnprovenClaim
 from dos.report.summary import (
     ReportData,
     describe_limit,
+    describe_refused,
     format_time,
     heading,
     limit_duration,
@@ -52,6 +53,11 @@ def render_page(report: ReportData) -> str:
             "incidents",
             "Incidents: an agent changed your branch or checkout itself",
             _incident_rows(session),
+        ),
+        _section(
+            "refused",
+            "Refused before it happened",
+            [f"<p>{escape_text(describe_refused(each))}</p>" for each in session.refused],
         ),
         _section(
             "own",

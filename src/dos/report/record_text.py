@@ -13,6 +13,9 @@ from dos.loop import tokens
 from dos.text import join_some, plural
 from dos.times import format_duration
 
+# What an agent was answered; the tokens stay in the journal and in JSON.
+_ANSWERED = {"DENY": "refused", "WARN": "warned of", "ASK": "left to its user:"}
+
 LeaseRecord = (
     lanes.LeaseRenewed
     | lanes.LeaseReleased
@@ -191,7 +194,9 @@ def _describe_door(record: DoorRecord) -> str:  # noqa: PLR0911
             return f"agent used {record.tool}"
         case doors.HookAnswered():
             tool = record.tool or record.moment
-            return _with_reason(f"{record.action} {tool}", record.reason)
+            return _with_reason(
+                f"{_ANSWERED.get(record.action, record.action)} {tool}", record.reason
+            )
         case doors.MarkerHeld():
             return f"session {record.session} kept open"
         case doors.MarkerReset():

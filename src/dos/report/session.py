@@ -11,9 +11,13 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from dos.journal.events import fleet
+from dos.journal.events.doors import HookAnswered
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import select
 from dos.units.unit import LandingEntry
+
+DENY = "DENY"  # the action of an answer that refuses
+UNCLASSIFIED = "UNCLASSIFIED"
 
 
 class UnseenEnd(StrEnum):
@@ -165,6 +169,15 @@ class Incident(Struct, frozen=True, kw_only=True):
     found: str
 
 
+class RefusedCalls(Struct, frozen=True, kw_only=True):
+    """Tool calls of a lane's agents that were refused before they happened, for one reason."""
+
+    lane: str
+    reason_class: str  # a token, such as OUT_OF_REGION
+    count: int
+    latest: str  # the newest one, in words
+
+
 class StoppedLane(Struct, frozen=True, kw_only=True):
     """A lane that does not start again by itself.
 
@@ -209,7 +222,24 @@ class Session(Struct, kw_only=True):
     limits: list[LimitPeriod] = field(default_factory=list)
     salvaged: list[SavedWork] = field(default_factory=list)
     incidents: list[Incident] = field(default_factory=list)
+    refused: list[RefusedCalls] = field(default_factory=list)
     stopped: list[StoppedLane] = field(default_factory=list)
+
+    def count_refusal(self, fact: HookAnswered) -> None:
+        """Count a call that was refused; warnings and questions are none."""
+        if fact.action != DENY:
+            return
+        reason_class = fact.reason_class or UNCLASSIFIED
+        count = 1
+        for known in self.refused:
+            if (known.lane, known.reason_class) == (fact.lane, reason_class):
+                count += known.count
+                self.refused.remove(known)
+                break
+        latest = f"{fact.tool}: {fact.reason}"
+        self.refused.append(
+            RefusedCalls(lane=fact.lane, reason_class=reason_class, count=count, latest=latest)
+        )
 
     @property
     def lanes(self) -> list[str]:

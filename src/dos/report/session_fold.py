@@ -12,6 +12,7 @@ from typing import assert_never
 from dos.agents.adapter import Ending
 from dos.fleet.state.fleet import NO_ROOM
 from dos.journal.events import fleet, limits
+from dos.journal.events.doors import HookAnswered
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import FactReader
 from dos.reasons.table import Needs
@@ -65,7 +66,7 @@ _WaitingFact = (
     | limits.LimitHit
     | limits.LimitLifted
 )
-SessionFact = _FleetFact | _AgentFact | _WorkFact | _WaitingFact
+SessionFact = _FleetFact | _AgentFact | _WorkFact | _WaitingFact | HookAnswered
 _reader: FactReader[SessionFact] = FactReader(
     SessionFact,
     silent="""
@@ -78,7 +79,7 @@ _reader: FactReader[SessionFact] = FactReader(
         baseline_checked work_committed fleet_found intent_declared extent_changed step_claimed
         step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
         ledger_line_unreadable hook_fault receipt_issued test_witnessed command_checked
-        line_imported line_unreadable tool_called hook_answered marker_held marker_reset
+        line_imported line_unreadable tool_called marker_held marker_reset
         session_bound export_advanced notification_sent verdict_given lifecycle_ticked run_steered
         steer_delivered
     """,
@@ -125,6 +126,8 @@ class _SessionFold:
             self._apply_agent(fact, at)
         elif isinstance(fact, _WorkFact):
             self._apply_work(fact, at)
+        elif isinstance(fact, HookAnswered):
+            self.session.count_refusal(fact)
         else:
             self._apply_waiting(fact, at)
         self.session.since = self.session.since or at

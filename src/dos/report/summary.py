@@ -27,6 +27,7 @@ from dos.report.session import (
     Incident,
     LandingProof,
     LimitPeriod,
+    RefusedCalls,
     Session,
     UnprovenClaim,
     Wait,
@@ -53,6 +54,7 @@ class Summary(Struct, kw_only=True):
     limited: list[str] = field(default_factory=list)
     salvaged: list[str] = field(default_factory=list)
     incidents: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)  # calls of agents, before they happened
     own: list[str] = field(default_factory=list)  # commits and edits of the user
     stopped: list[str] = field(default_factory=list)
     idle: str = ""  # why a fleet that was started has nothing to show
@@ -92,6 +94,7 @@ def summarize(
             *_describe_waits(session.waits),
         ],
         incidents=[_describe_incident(incident) for incident in session.incidents],
+        refused=[describe_refused(refused) for refused in session.refused],
         own=list(own),
         salvaged=[f"{saved.ref}  {saved.why}" for saved in session.salvaged],
         stopped=_needs_attention(questions, waiting),
@@ -128,6 +131,7 @@ def render(summary: Summary, if_empty: str = "Nothing happened") -> str:
         _part("Crashed or hung", summary.crashed),
         _part("Limits and waits", summary.limited),
         _part("Incidents: an agent changed your branch or checkout itself", summary.incidents),
+        _part("Refused before it happened", summary.refused),
         _part("Your own commits and edits", summary.own),
         _part("Saved work that did not land", summary.salvaged),
         _part("Needs attention", summary.stopped),
@@ -196,6 +200,13 @@ def _describe_incident(incident: Incident) -> str:
         parts.append("  " + ", ".join(commit[:9] for commit in incident.commits))
     parts.append("; it does not count as a landing")
     return "".join(parts)
+
+
+def describe_refused(refused: RefusedCalls) -> str:
+    """Return how many calls were refused for one reason, and the newest of them."""
+    calls = plural(refused.count, "call")
+    where = f"{refused.lane}: " if refused.lane else ""
+    return f"{where}{calls} ({refused.reason_class}); {refused.latest}"
 
 
 def _limit_line(limit: LimitPeriod) -> str:

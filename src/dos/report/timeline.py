@@ -11,6 +11,7 @@ from typing import assert_never
 from msgspec import Struct
 
 from dos.journal import lease_state, streams
+from dos.journal.events.doors import HookAnswered
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import RunBegun, RunStopped, UnitClaimed, UnitTaken
 from dos.journal.events.lanes import (
@@ -23,6 +24,7 @@ from dos.journal.events.lanes import (
 )
 from dos.journal.events.reader import decode, select
 from dos.journal.store import Store
+from dos.questions.agent_requests import ToolRequested
 from dos.report import event_text
 from dos.times import format_local_time, utc_stamp
 
@@ -45,7 +47,8 @@ class Moment(Struct, frozen=True, kw_only=True):
 def events_of_run(
     store: Store, run_id: str, events: Sequence[Event], *, with_successors: bool = False
 ) -> list[Event]:
-    """Return the events of a run in order: of its own stream, its units, its lane and its lease.
+    """Return the events of a run in order: of its own stream, its units, its lane and its lease,
+    and what its agents were refused or a person answered them.
 
     They belong to the run by its id or by the fence of its lease, never by their time: another run
     may work on the same unit or lane a moment later. With successors, the events by which other
@@ -54,6 +57,7 @@ def events_of_run(
     units = {fact.unit for _, fact in select(events, UnitClaimed)}
     lanes = {fact.lane for _, fact in select(events, RunBegun, RunStopped) if fact.lane}
     found = list(events)
+    found += _answers_to_agents(store, run_id)
     other_streams = [streams.unit(unit) for unit in units]
     other_streams += [streams.spawn(lane) for lane in lanes]
     for stream in other_streams:
@@ -64,6 +68,19 @@ def events_of_run(
     for lane in lanes:
         found += _lease_events(store.load(streams.lease(lane)), run_id)
     return sorted(found, key=lambda event: event.pos)
+
+
+def _answers_to_agents(store: Store, run_id: str) -> list[Event]:
+    """Return what agents of the run were refused or warned of, and the answers of people."""
+    found = []
+    for event in store.load(streams.session(run_id)):
+        if event.kind == HookAnswered.kind:
+            found.append(event)
+    with store.backend.read() as view:
+        asked = list(view.streams(streams.decision(ToolRequested.id_prefix(run_id))))
+    for stream in asked:
+        found += store.load(stream)
+    return found
 
 
 def _lease_events(events: Iterable[Event], run_id: str) -> list[Event]:
