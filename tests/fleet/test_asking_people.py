@@ -1,6 +1,8 @@
 """What an agent may do only when a person allows it, and what people tell an agent at work."""
 
 import json
+import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -172,3 +174,63 @@ def test_a_message_reaches_the_agent_at_work_once_and_the_next_one_in_its_prompt
     assert dos(talking, "steer", "one", "Too late.").code == 1
     story = dos(talking, "why", "one").out
     assert "to the agent: 'Prefer short words.'" in story and "while it worked" in story
+
+
+@pytest.fixture
+def worker_process(talking):
+    """Begins a worker as a process of its own, and returns it once its agent is ready."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def begin(*steps: dict[str, object]) -> subprocess.Popen[bytes]:
+        talking.play({PROMPT: [{"mark": "ready"}, *steps, {"until": "never"}]})
+        command = [sys.executable, "-m", "dos", "worker", "--lane", "one"]
+        process = subprocess.Popen(
+            command, cwd=talking.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        begun.append(process)
+        wait_for((talking.home / "ready").exists)
+        return process
+
+    yield begin
+    for process in begun:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.soak
+def test_no_message_is_lost_or_told_twice_when_the_worker_is_killed(talking, worker_process):
+    process = worker_process({"hear": 1}, {"mark": "heard"})
+    told_before = dos(talking, "steer", "one", "Told before.", "--timeout", "60", "--json")
+    assert told_before.json["delivered"]
+    wait_for((talking.home / "heard").exists)
+    process.send_signal(signal.SIGSTOP)  # the next message is recorded, and goes no further
+    assert not dos(talking, "steer", "one", "Told after.", "--timeout", "0", "--json").json[
+        "delivered"
+    ]
+    process.kill()
+    process.wait()
+    talking.play({PROMPT: [{"run": "echo x > one/a.txt"}, *COMMITTING]})
+    work(talking, number=2)
+    first, message, second = told(talking, "heard.jsonl")
+    assert (message, "Told" in first) == ("Told before.", False)
+    assert second.count("Told after.") == 1 and "Told before." not in second
+    assert [one.get("in_prompt", False) for one in happened(talking, "steer_delivered")] == [
+        False,
+        True,
+    ]
+    assert talking.subjects()[0] == "Work"
+
+
+@pytest.mark.soak
+def test_the_question_of_an_agent_whose_worker_was_killed_closes_by_itself(talking, worker_process):
+    process = worker_process({"ask": "one/never.txt", "id": "never"})
+    question = next_request(talking)
+    process.kill()
+    process.wait()
+    wait_for(lambda: "No open decisions" in dos(talking, "decisions").out)
+    answer = dos(talking, "decide-for", question, "allow")
+    assert answer.code == 1 and "has ended" in answer.out
+    talking.play({PROMPT: [{"run": "echo x > one/a.txt"}, *COMMITTING]})
+    work(talking, number=2)
+    names = talking.git("ls-tree", "-r", "--name-only", "main", "one").split()
+    assert names == ["one/a.txt", "one/keep"]

@@ -28,11 +28,10 @@ from dos.journal.events.limits import RunParked, RunUnparked
 from dos.journal.store import Store
 from dos.permission.ask import Allow, Answer, AskPerson, Deny
 from dos.questions import state
-from dos.questions.agent_requests import ToolRequested
+from dos.questions.agent_requests import AGENT_ENDED, ToolRequested
 from dos.questions.state import AnsweredQuestion, Decisions, OpenQuestion
 
 WITHDRAWN = "the agent does not ask any more"
-ENDED = "the agent has ended"
 NEEDS_PERSON = "NEEDS_PERSON"
 _HINT = "Work without it, or finish and say what you would have needed."
 
@@ -150,7 +149,7 @@ class AgentTalk:
         """Close the questions of a program that has ended. Nothing is sent any more."""
         for waiting in list(self._waiting):
             if waiting.question is not None:
-                self._close(waiting, waiting.question, store, ENDED)
+                self._close(waiting, waiting.question, store, AGENT_ENDED)
         self._unpark(store)
 
     def _still_waiting(self) -> list[_Waiting]:

@@ -27,7 +27,7 @@ from dos.lease import Lease
 from dos.limits import quota
 from dos.limits.quota import Limit
 from dos.questions import state
-from dos.questions.agent_requests import ToolRequested
+from dos.questions.agent_requests import AGENT_ENDED, ToolRequested
 from dos.questions.catalog import Added, AnyQuestion, UnknownQuestion
 from dos.questions.changed_tests import TestsChanged
 from dos.questions.documents import PlanChanged, SettingsChanged
@@ -341,7 +341,7 @@ def _why_moot(observation: Observation, asked: OpenQuestion) -> str:
             return ""  # the worker that lands the unit closes it
         case ToolRequested():
             is_live = question.run_id in observation.live_runs
-            return "" if is_live else "the agent that asked has ended"
+            return "" if is_live else AGENT_ENDED
         case (
             LaneFailed()
             | LaneStopped()

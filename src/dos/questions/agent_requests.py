@@ -10,6 +10,7 @@ from dos.text import join_some, printable_path, quote
 
 LONGEST_SHOWN = 200  # characters of a command
 MOST_PATHS = 50
+AGENT_ENDED = "the agent that asked has ended"
 
 
 class ToolRequested(Question, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from dos.errors import BadInput, Conflict
 from dos.journal import fold, streams
 from dos.journal.store import Store
 from dos.questions import state, subject
+from dos.questions.agent_requests import AGENT_ENDED, ToolRequested
 from dos.questions.state import AnsweredQuestion, Decisions, OpenQuestion
 from dos.text import join_some, quote, validated_name
 
@@ -84,6 +85,25 @@ def answer(
     if answered.taken is not None and answered.taken.releases:
         released = state.released_by(before, asked.raised.id)
     return AnswerResult(answered=answered, ours=True, released=sorted(subject.to_words(released)))
+
+
+def is_moot(asked: OpenQuestion | AnsweredQuestion, listed: Decisions) -> bool:
+    """Whether an agent asked it that has ended. `listed` are the questions that people see."""
+    is_listed = asked.raised.id in listed.open
+    return isinstance(asked.question, ToolRequested) and not is_listed
+
+
+def close_moot(
+    store: Store, asked: OpenQuestion | AnsweredQuestion
+) -> OpenQuestion | AnsweredQuestion:
+    """Close a question whose agent has ended, unless it is closed, and return it."""
+    if isinstance(asked, AnsweredQuestion):
+        return asked
+    try:
+        store.append_all(state.expiry_entries(asked, reason=AGENT_ENDED))
+    except Conflict:
+        pass  # somebody else closed it
+    return _find_answered(store, asked)
 
 
 def _find_answered(store: Store, asked: OpenQuestion) -> AnsweredQuestion:

@@ -40,6 +40,8 @@ def run(args: Args, context: Context) -> Reply:
     journal = context.journal_world.journal
     decision_id = _find_id(decisions, args.decision, args.choice)
     question = answer.find_question(journal, decision_id, decisions)
+    if answer.is_moot(question, decisions):
+        question = answer.close_moot(context.journal, question)
     choice = answer.validated_choice(question, args.choice)
     result = answer.answer(context.journal, question, choice, by=by)
     now_ms = context.journal.now_ms()
