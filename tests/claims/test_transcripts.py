@@ -1,4 +1,4 @@
-"""What an agent said last, from the conversations of four programs."""
+"""What an agent said last, from the conversations of five programs."""
 
 from pathlib import Path
 
@@ -52,6 +52,7 @@ def test_captured_conversations_are_there():
         "codex",
         "gemini",
         "opencode",
+        "pi",
     }
 
 
@@ -59,7 +60,11 @@ def test_captured_conversations_are_there():
 def test_the_last_word_of_each_captured_conversation(path):
     found = read(path)
     assert isinstance(found, Transcript)
-    if path.stem.endswith("-ok"):
+    if path.stem == "pi-ok":
+        assert (found.text, found.results_after) == ("It is done.", 0)
+    elif path.stem.startswith("pi"):  # its message of the failure holds no content
+        assert (found.text, found.last.model, found.last.has_content) == ("", "m", False)
+    elif path.stem.endswith("-ok"):
         assert (found.text, found.results_after) == ("Done. Shipped AUTH1 and AUTH2.", 0)
     elif path.stem == "claude-max-turns":
         assert (found.text, found.results_after) == ("", 1) and found.last.has_content

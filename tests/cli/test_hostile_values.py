@@ -80,6 +80,8 @@ BESIDE = {
         "--prior": "x",
     },
     "hook-exit": {"--code": "7"},
+    "plan add": {"unit": "P/9", "title": "t"},
+    "steer": {"run": RUN, "message": "m"},
     "memory recall": {"name": "x"},
     "hook stop": {"--plan": "P", "--phase": "1"},
 }

@@ -36,7 +36,11 @@ WORDS = {
     "hooks git": ["install"],
     "hooks install": ["claude-code"],
     "hooks uninstall": ["claude-code"],
+    "hooks test": ["claude-code"],
+    "agents test": ["claude_code"],
     "limits lift": ["claude"],
+    "plan add": ["DEMO/9", "More"],
+    "steer": ["api", "Stop"],
 }
 GUARDED = [name for name, verb in VERBS.items() if verb.allowed != ANYONE]
 OPERATORS = """up down pause resume halt init decide-for attest worker serve web /

@@ -81,9 +81,9 @@ def test_what_cannot_be_read_is_a_mistake_and_not_silence(dos, workspace, words)
 @pytest.mark.parametrize(
     ("words", "code", "state"),
     [
-        (("--declared", "4", "--transcripts-glob", str(AGENTS / "*-ok.jsonl")), 0, "FULL"),
+        (("--declared", "5", "--transcripts-glob", str(AGENTS / "*-ok.jsonl")), 0, "FULL"),
         (("--declared", "3", "--transcripts-glob", str(AGENTS / "*-ok.jsonl")), 3, "OVERFILLED"),
-        (("--declared", "5", "--transcripts-glob", str(AGENTS / "*-ok.jsonl")), 3, "UNDERFILLED"),
+        (("--declared", "6", "--transcripts-glob", str(AGENTS / "*-ok.jsonl")), 3, "UNDERFILLED"),
         (
             ("--declared", "2", "--transcript", str(AGENTS / "claude-ok.jsonl"), "nowhere.jsonl"),
             3,

@@ -10,11 +10,9 @@ class Agent(Table, frozen=True, kw_only=True):
     """One agent program. Two accounts of one vendor are two agents."""
 
     adapter: str = ""
-    """Adapter that starts the program and reads its output; empty: the name of the table. `acp`:
-    any program that speaks the Agent Client Protocol."""
+    """Adapter that talks with the program, or `acp` for the protocol; empty: the table's name."""
     command: tuple[str, ...] = ()
-    """Program and first arguments; empty: the adapter's program, or [workers] command. An adapter
-    `acp` has no program of its own."""
+    """Program and first arguments; empty: that of the adapter (`acp`: none) or of [workers]."""
     arguments: tuple[str, ...] = ()
     """Arguments added to those of the adapter."""
     model: str = ""

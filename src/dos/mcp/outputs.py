@@ -45,7 +45,7 @@ FIELDS: dict[str, dict[str, str]] = {
     },
     "why": {
         "flag": "found",
-        "list": "steps incidents",
+        "list": "steps incidents refused messages",
         "object?": "stop",
         "text?": "run_id lane begun at_work",
     },

@@ -58,7 +58,7 @@ def node_findings(adapters: Iterable[Adapter]) -> list[Finding]:
         known = catalog.known_agent(adapter.name)
         if known is None or known.package is None or not known.package.node:
             continue
-        node = _node_version()
+        node = _node_version(shutil.which("node"))
         if node is None or node >= known.package.node:
             continue
         what = f"Node is {node}, and {known.title} needs Node {known.package.node}"
@@ -68,9 +68,8 @@ def node_findings(adapters: Iterable[Adapter]) -> list[Finding]:
 
 
 @lru_cache(maxsize=1)
-def _node_version() -> int | None:
-    """The major version of Node on the path; None where there is none that says it."""
-    path = shutil.which("node")
+def _node_version(path: str | None) -> int | None:
+    """The major version of a Node; None where there is none that says it."""
     if path is None:
         return None
     printed = commands.program_version(path, _NODE_SECONDS)

@@ -18,6 +18,7 @@ from dos.config import fix_commands, scaffold
 from dos.config.toml_text import key_text
 from dos.doctor.subjects.agent_packages import install_agent_command, node_findings
 from dos.doctor.subjects.finding import Finding, edit_commands, error, note, warning
+from dos.errors import BadInput
 from dos.machine import commands
 from dos.text import nearest_names
 from dos.units.io import sources
@@ -194,13 +195,18 @@ def _unknown_on_lane(world: World, lane: str) -> Finding:
 def agents_in_use(world: World) -> tuple[str, ...]:
     """Every agent that may be started here, because dos.toml or a unit names it.
 
-    A unit that names an unknown agent is a problem of its plan, and is left out here.
+    A unit that names an unknown agent is a problem of its plan, and is left out here. So are plans
+    that cannot be read.
     """
     config = world.config
     if config.plans.source != "documents":
         return config.named_agents()  # a command or a tracker is read once, for the plans
     names = list(config.named_agents())
-    for unit in sources.read(world.workspace, config).units:
+    try:
+        units = sources.read(world.workspace, config).units
+    except BadInput:  # the finding on the plans says why
+        units = []
+    for unit in units:
         if unit.agent and not sources.agent_trouble(unit.agent, config):
             names.append(unit.agent)
     return tuple(dict.fromkeys(names))
