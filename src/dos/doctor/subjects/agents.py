@@ -205,7 +205,7 @@ def agents_in_use(world: World) -> tuple[str, ...]:
     try:
         units = sources.read(world.workspace, config).units
     except BadInput:  # the finding on the plans says why
-        units = []
+        units = ()
     for unit in units:
         if unit.agent and not sources.agent_trouble(unit.agent, config):
             names.append(unit.agent)
