@@ -45,6 +45,7 @@ docs: $(READY)
 	@$(BIN)/python tools/make_configuration.py > docs/configuration.md
 	@$(BIN)/python tools/make_troubleshooting.py > docs/troubleshooting.md
 	@$(BIN)/python tools/make_api.py > docs/api.md
+	@$(BIN)/python tools/make_conformance.py --page > docs/agent-conformance.md
 
 # The plugins and manifests of agent programs in integrations/, from the skills and the verbs.
 manifests: $(READY)

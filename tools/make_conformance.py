@@ -1,10 +1,11 @@
-"""Writes docs/agent-conformance.md: what each agent program was seen to do.
+"""Measures what agent programs can, and writes docs/agent-conformance.md from it.
 
     make conformance                                        every program on the PATH
     .venv/bin/python tools/make_conformance.py codex qwen   these alone
+    .venv/bin/python tools/make_conformance.py --page       measure nothing: print the page
 
-It runs the real programs against the scripted model, which takes minutes. The rows of programs that
-are not run stay as they are, with the version and the date of their measurement.
+It runs the real programs against the scripted model, which takes minutes. The measurements are data
+of the package (`dos agents` shows them); those of programs that are not run stay as they are.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import json
+
 from dos.agents.programs.catalog import KnownAgent, known_agents
 from dos.conformance.io.measure import Measured, measure
+from dos.conformance.io.published import FILE, Measurement, measurements
 from dos.conformance.questions import Answer, Question, Verdict
 
-PAGE = Path(__file__).parents[1] / "docs" / "agent-conformance.md"
+HOUSE = Path(__file__).parents[1]
+PAGE = HOUSE / "docs" / "agent-conformance.md"
+DATA = HOUSE / "src" / "dos" / "conformance" / FILE
 HEADS = ("agent", "program", "version", "measured", *Question)
 INTRODUCTION = """\
 # What agent programs can
@@ -26,8 +32,8 @@ INTRODUCTION = """\
 A fleet needs some things of its agents that not all of them can. This page says what each program
 was *seen* to do: `make conformance` runs the real program against a model that follows a script,
 and looks at the disk, at what the model was told, and at what dos could read. Nothing here is
-copied from a manual. To measure the program on your machine, run `dos agents test AGENT`; the list
-of all programs with their last results is `dos agents`.
+copied from a manual. `dos agents` lists the same answers beside what is installed; to measure the
+program on your machine, run `dos agents test AGENT`.
 
 """
 EXPLANATION = """
@@ -59,44 +65,51 @@ def cell(answer: Answer) -> str:
     return f"{text}: {answer.detail}".rstrip(": ").replace("|", "/").replace("\n", " ")
 
 
-def row(agent: KnownAgent, measured: Measured, date: str) -> str:
+def row(agent: KnownAgent, measured: Measurement) -> str:
     """Return the line of one program."""
-    cells = [f"`{agent.name}`", agent.title, measured.version or "not printed", date]
-    cells += [cell(measured.answers[question]) for question in Question]
+    cells = [f"`{agent.name}`", agent.title, measured.version or "not printed", measured.date]
+    cells += [cell(measured.answers[question.name.lower()]) for question in Question]
     return f"| {' | '.join(cells)} |"
 
 
-def rows_of(page: str) -> dict[str, str]:
-    """Return the rows of an earlier page, by agent."""
-    rows = [line for line in page.splitlines() if line.startswith("| `")]
-    return {line.split("`")[1]: line for line in rows}
-
-
-def page(rows: dict[str, str]) -> str:
+def page() -> str:
     """Return the page: the measured programs, then the names of the others."""
+    known = measurements()
     lines = [f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}"]
-    agents = known_agents()
-    lines += [rows[agent.name] for agent in agents if agent.name in rows]
-    missing = [f"`{agent.name}`" for agent in agents if agent.name not in rows]
+    lines += [row(agent, known[agent.name]) for agent in known_agents() if agent.name in known]
+    missing = [f"`{agent.name}`" for agent in known_agents() if agent.name not in known]
     if missing:
-        lines += ["", f"Not measured yet: {', '.join(missing)}."]
+        lines += ["", f"Not measured: {', '.join(missing)}."]
     return INTRODUCTION + "\n".join(lines) + "\n" + EXPLANATION
 
 
-def main(names: list[str]) -> None:
+def publish(measured: Measured) -> None:
+    """Add the answers of one program to the data of the package."""
+    answers = {question.name.lower(): answer for question, answer in measured.answers.items()}
+    found = Measurement(
+        version=measured.version, date=f"{datetime.now(UTC):%Y-%m-%d}", answers=answers
+    )
+    known = {**measurements(), measured.agent: found}
+    ordered = {agent.name: known[agent.name] for agent in known_agents() if agent.name in known}
+    DATA.write_bytes(json.format(json.encode(ordered), indent=1) + b"\n")
+    measurements.cache_clear()
+
+
+def main(words: list[str]) -> None:
     """Measure the named programs, or all that are on the PATH, and write the page."""
-    rows = rows_of(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
-    date = f"{datetime.now(UTC):%Y-%m-%d}"
+    if words == ["--page"]:
+        print(page(), end="")
+        return
     for agent in known_agents():
-        is_wanted = agent.name in names or (not names and shutil.which(agent.program))
+        is_wanted = agent.name in words or (not words and shutil.which(agent.program))
         if not is_wanted:
             continue
         measured = measure(agent, lambda line: print(line, file=sys.stderr, flush=True))
         if measured.answers:
-            rows[agent.name] = row(agent, measured, date)
+            publish(measured)
         else:
             print(f"{agent.name}: {measured.why_not}", file=sys.stderr)
-    PAGE.write_text(page(rows), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,15 @@ def test_the_list_says_what_is_here_and_whether_it_was_tested(dos, tmp_path):
     assert rows["codex"]["asked_by"] == "its app-server" and rows["codex"]["measured"] is None
     assert rows["claude_code"]["path"] is None and rows["claude_code"]["version"] is None
     assert rows["gemini"]["asked_by"] == "its hooks"
-    assert rows["codex_acp"]["asked_by"] == "not at all"
+    assert rows["codex_acp"]["asked_by"] == rows["aider"]["asked_by"] == "not at all"
+
+
+def test_the_list_says_what_the_tests_of_dos_measured(dos):
+    rows = {row["name"]: row for row in dos("agents")[1]["agents"]}
+    published = rows["claude_code"]["published"]
+    assert published["version"] == "2.1.197"
+    assert published["answers"]["asks"] == "yes: and tells the model the reason"
+    assert rows["claude_code"]["measured"] is None
 
 
 def test_a_program_that_only_fails_leaves_what_it_did_not_show_unknown(dos, tmp_path):

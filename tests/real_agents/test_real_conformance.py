@@ -1,12 +1,14 @@
-"""What the table of agents says of a program is what the real program was seen to do."""
+"""What dos says of an agent program is what the real program does."""
+
+import os
 
 import pytest
 from installing import Unavailable, path_of
-from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE
+from programs import BY_ACP, CLAUDE_CODE, CODEX, GEMINI, ONE_WAY, OPENCODE
 
-from dos.agents.programs.catalog import MessageFacts, UsageFacts, known_agent
+from dos.agents.programs.catalog import known_agent
 from dos.conformance.io.measure import measure
-from dos.conformance.questions import Question, Verdict
+from dos.conformance.io.published import measurements
 
 pytestmark = pytest.mark.timeout(900)
 # Codex as an agent of a fleet is part of other soaks.
@@ -15,36 +17,23 @@ PROGRAMS = [
     pytest.param(CODEX, marks=pytest.mark.programs),
     GEMINI,
     OPENCODE,
+    *BY_ACP,
+    *ONE_WAY,
 ]
-USAGE = {
-    UsageFacts.COST: {Verdict.YES},
-    UsageFacts.TOKENS: {Verdict.YES},
-    UsageFacts.LAST_REQUEST: {Verdict.PARTLY},
-    UsageFacts.NONE: {Verdict.NO},
-}
-MESSAGES = {
-    MessageFacts.YES: Verdict.YES,
-    MessageFacts.INTERRUPTED: Verdict.PARTLY,
-    MessageFacts.NO: Verdict.NO,
-}
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_the_table_of_agents_agrees_with_the_real_program(program, monkeypatch, tmp_path):
+def test_the_published_measurement_is_what_the_real_program_does(program, monkeypatch, tmp_path):
+    needed = [program, *filter(None, [program.interpreter])]
     try:
-        path = path_of(program)
+        folders = [str(path_of(each).parent) for each in needed]
     except Unavailable as error:
         pytest.skip(str(error))
-    monkeypatch.setenv("PATH", str(path.parent), prepend=":")
+    monkeypatch.setenv("PATH", os.pathsep.join(reversed(folders)), prepend=os.pathsep)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    agent = known_agent(program.name)
-    measured = measure(agent, print)
-    seen = {question: answer.verdict for question, answer in measured.answers.items()}
-    assert measured.version == program.version and not measured.unknown, measured
-    assert seen[Question.ASKS] is Verdict.YES
-    assert seen[Question.USAGE] in USAGE[agent.usage]
-    assert seen[Question.LIMIT] is seen[Question.OVERLOAD] is Verdict.YES
-    assert (seen[Question.RESUMES] is Verdict.YES) is agent.resumes
-    assert seen[Question.MESSAGES] is MESSAGES[agent.messages]
-    assert (seen[Question.ENDS] is Verdict.YES) is agent.ends_on_eof
+    measured = measure(known_agent(program.name), print)
+    published = measurements()[program.name]
+    assert measured.version == published.version
+    seen = {question.name.lower(): answer.verdict for question, answer in measured.answers.items()}
+    assert seen == {name: answer.verdict for name, answer in published.answers.items()}, measured
     assert not list(tmp_path.iterdir()), "nothing is left behind"

@@ -1,7 +1,7 @@
-"""The agent programs that dos knows, each with what it can: facts that verbs and docs print.
+"""The agent programs that dos knows: facts that verbs and docs print.
 
-What it can is what the tests saw the tested versions do. `[agents.NAME]` of dos.toml may start
-further programs by `adapter = "acp"`, `"command"` or the adapter of another package.
+What each can do is measured (`dos.conformance`). `[agents.NAME]` of dos.toml may start further
+programs by `adapter = "acp"`, `"command"` or the adapter of another package.
 """
 
 from enum import StrEnum
@@ -20,32 +20,6 @@ class Transport(StrEnum):
     ACP = "ACP"
     HOOKS = "hooks"  # it prints, and its hooks ask the worker before it acts
     ONE_WAY = "one-way"
-
-
-class UsageFacts(StrEnum):
-    """What a program reports of what it used."""
-
-    COST = "tokens and cost"
-    TOKENS = "tokens"
-    LAST_REQUEST = "tokens of its last request"
-    NONE = "nothing"
-
-
-class LimitFacts(StrEnum):
-    """How dos learns that a provider refuses a program for now."""
-
-    TYPED = "typed"
-    WORDS = "by its words"
-    LOG = "by its log, while it tries again"
-    NONE = "not at all"
-
-
-class MessageFacts(StrEnum):
-    """Whether a program takes a message while it works."""
-
-    YES = "yes"
-    INTERRUPTED = "after an interruption"
-    NO = "no"
 
 
 class Package(Struct, frozen=True, kw_only=True):
@@ -72,11 +46,6 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
     package: Package | None = None
     is_proposed: bool = False  # `dos init` may choose it where it is on the path
     asks: bool = False  # before it edits or runs a command
-    usage: UsageFacts = UsageFacts.TOKENS
-    limits: LimitFacts = LimitFacts.TYPED
-    resumes: bool = False  # dos can continue an earlier conversation of it
-    messages: MessageFacts = MessageFacts.NO
-    ends_on_eof: bool = True  # it exits when its input ends
     prints_version: bool = True  # by `--version`, without beginning its work
     note: str = ""
 
@@ -91,9 +60,6 @@ CLAUDE_CODE = KnownAgent(
     package=Package(registry="npm", name="@anthropic-ai/claude-code", node=22),
     is_proposed=True,
     asks=True,
-    usage=UsageFacts.COST,
-    resumes=True,
-    messages=MessageFacts.YES,
 )
 CODEX = KnownAgent(
     name="codex",
@@ -105,8 +71,6 @@ CODEX = KnownAgent(
     package=Package(registry="npm", name="@openai/codex"),
     is_proposed=True,
     asks=True,
-    resumes=True,
-    messages=MessageFacts.YES,
 )
 GEMINI = KnownAgent(
     name="gemini",
@@ -118,7 +82,6 @@ GEMINI = KnownAgent(
     package=Package(registry="npm", name="@google/gemini-cli", node=20),
     is_proposed=True,
     asks=True,
-    limits=LimitFacts.LOG,
 )
 OPENCODE = KnownAgent(
     name="opencode",
@@ -130,8 +93,6 @@ OPENCODE = KnownAgent(
     package=Package(registry="npm", name="opencode-ai"),
     is_proposed=True,
     asks=True,
-    usage=UsageFacts.COST,
-    limits=LimitFacts.LOG,
 )
 PI = KnownAgent(
     name="pi",
@@ -141,7 +102,6 @@ PI = KnownAgent(
     transport=Transport.ONE_WAY,
     tested=("0.87", "0.87"),
     package=Package(registry="npm", name="@earendil-works/pi-coding-agent", node=22),
-    usage=UsageFacts.COST,
 )
 MINI_SWE_AGENT = KnownAgent(
     name="mini_swe_agent",
@@ -151,8 +111,6 @@ MINI_SWE_AGENT = KnownAgent(
     transport=Transport.ONE_WAY,
     tested=("2.4", "2.4"),
     package=Package(registry="PyPI", name="mini-swe-agent", also=("mcp>=2",)),
-    usage=UsageFacts.COST,
-    limits=LimitFacts.WORDS,
     prints_version=False,
 )
 AIDER = KnownAgent(
@@ -163,8 +121,6 @@ AIDER = KnownAgent(
     transport=Transport.ONE_WAY,
     tested=("0.86", "0.86"),
     package=Package(registry="PyPI", name="aider-chat"),
-    usage=UsageFacts.COST,
-    limits=LimitFacts.WORDS,
     note="It exits with 0 also when it changed nothing: git tells whether it worked.",
 )
 
@@ -176,25 +132,12 @@ _ACP_PACKAGES = {
     "opencode_acp": OPENCODE.package,
     "qwen": Package(registry="npm", name="@qwen-code/qwen-code", node=22),
 }
-_ACP_USAGE = {"claude_acp": UsageFacts.COST}
-_ACP_LIMITS = {
-    "copilot": LimitFacts.WORDS,
-    "codex_acp": LimitFacts.WORDS,
-    "gemini_acp": LimitFacts.LOG,
-    "opencode_acp": LimitFacts.LOG,
-}
 # The programs that no other adapter of dos starts.
 _ACP_PROPOSED = ("qwen", "copilot")
 
 
 def _of_acp(row: AcpProgram) -> KnownAgent:
     """A program that speaks the protocol, as one of all."""
-    usage = _ACP_USAGE.get(row.name, UsageFacts.TOKENS)
-    if row.counts_last_step:
-        usage = UsageFacts.LAST_REQUEST
-    messages = MessageFacts.INTERRUPTED
-    if row.queues_prompts:
-        messages = MessageFacts.YES
     return KnownAgent(
         name=row.name,
         title=row.title,
@@ -205,11 +148,6 @@ def _of_acp(row: AcpProgram) -> KnownAgent:
         package=_ACP_PACKAGES[row.name],
         is_proposed=row.name in _ACP_PROPOSED,
         asks=row.asks,
-        usage=usage,
-        limits=_ACP_LIMITS.get(row.name, LimitFacts.TYPED),
-        resumes=True,  # all of them offer to load a session
-        messages=messages,
-        ends_on_eof=row.ends_on_eof,
         prints_version=row.prints_version,
         note=row.note,
     )

@@ -1,8 +1,8 @@
-"""Show the agent programs that dos knows, and which are here.
+"""Show the agent programs that dos knows, which are here, and what each can.
 
-Of each program: where it was found, its version, the versions that dos was tested with, how it is
-asked before it acts, and what `dos agents test` measured here last. A program that speaks the Agent
-Client Protocol and is not in the list works too: `[agents.NAME] adapter = "acp"`.
+Of each program: its version, the versions that dos was tested with, and what the real program was
+measured to do: here by `dos agents test` (marked with *), else by the tests of dos. A program that
+speaks the Agent Client Protocol and is not in the list works too: `[agents.NAME] adapter = "acp"`.
 """
 
 import shutil
@@ -12,7 +12,9 @@ from msgspec import Struct
 
 from dos.agents.programs.catalog import KnownAgent, Transport, known_agents
 from dos.agents.registry import VersionVerdict, judge_version
+from dos.conformance.io.published import Measurement, measurements
 from dos.conformance.io.results import LastResult
+from dos.conformance.questions import Question
 from dos.errors import DosError
 from dos.unknown import Unknown
 from dos.verbs.context import Context, Reply
@@ -23,9 +25,21 @@ _ASKED_BY = {
     Transport.APP_SERVER: "its app-server",
     Transport.ACP: "ACP",
     Transport.HOOKS: "its hooks",
-    Transport.ONE_WAY: "not at all",
 }
-_HEADS = ("AGENT", "PROGRAM", "VERSION", "TESTED WITH", "ASKED BY", "MEASURED HERE")
+_COLUMNS = {
+    Question.ASKS: "ASKS",
+    Question.USAGE: "USAGE",
+    Question.LIMIT: "429",
+    Question.OVERLOAD: "529",
+    Question.RESUMES: "RESUMES",
+    Question.MESSAGES: "MESSAGES",
+    Question.ENDS: "ENDS",
+}
+_HEADS = ("AGENT", "VERSION", "TESTED WITH", *_COLUMNS.values())
+_LEGEND = """
+ASKS before it edits, reports its USAGE, tells a limit (429) and an overload (529), RESUMES a
+conversation, takes MESSAGES while it works, ENDS when its input ends. The words: --json
+* measured here. Measure one with its real program: dos agents test AGENT"""
 
 
 class Args(Struct, kw_only=True):
@@ -38,12 +52,13 @@ class Row(Struct, frozen=True, kw_only=True):
     agent: KnownAgent
     path: str  # empty: not on the PATH
     version: str  # empty: it prints none
-    last: LastResult | None
+    published: Measurement | None  # what the tests of dos measured
+    last: LastResult | None  # what was measured here
 
     @property
     def asked_by(self) -> str:
         """How it is asked before it acts."""
-        if self.agent.transport is Transport.ACP and not self.agent.asks:
+        if not self.agent.asks:
             return "not at all"
         return _ASKED_BY[self.agent.transport]
 
@@ -54,17 +69,18 @@ class Row(Struct, frozen=True, kw_only=True):
             return None
         return judge_version(self.version, self.agent.tested)
 
+    @property
+    def answers(self) -> dict[str, str]:
+        """What it can, by question: as measured here, else by the tests of dos."""
+        if self.last is not None and self.last.answers:
+            return self.last.answers
+        if self.published is None:
+            return {}
+        return {name: answer.text for name, answer in self.published.answers.items()}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON."""
         agent = self.agent
-        measured = None
-        if self.last is not None:
-            measured = {
-                "version": self.last.version,
-                "at": self.last.at,
-                "result": self.last.result,
-                "answers": self.last.answers,
-            }
         return {
             "name": agent.name,
             "title": agent.title,
@@ -75,7 +91,27 @@ class Row(Struct, frozen=True, kw_only=True):
             "version_verdict": self.version_verdict,
             "asked_by": self.asked_by,
             "note": agent.note,
-            "measured": measured,
+            "published": self._published_dict(),
+            "measured": self._measured_dict(),
+        }
+
+    def _published_dict(self) -> dict[str, Any] | None:
+        if self.published is None:
+            return None
+        return {
+            "version": self.published.version or None,
+            "date": self.published.date,
+            "answers": {name: answer.text for name, answer in self.published.answers.items()},
+        }
+
+    def _measured_dict(self) -> dict[str, Any] | None:
+        if self.last is None:
+            return None
+        return {
+            "version": self.last.version,
+            "at": self.last.at,
+            "result": self.last.result,
+            "answers": self.last.answers,
         }
 
 
@@ -99,6 +135,7 @@ def run(args: Args, context: Context) -> Reply:  # noqa: ARG001
                 agent=agent,
                 path=paths[agent.program],
                 version="" if isinstance(version, Unknown) else version,
+                published=measurements().get(agent.name),
                 last=_last_result(agent.name, context),
             )
         )
@@ -116,14 +153,14 @@ def _last_result(name: str, context: Context) -> LastResult | None:
 
 
 def _table(rows: list[Row]) -> str:
-    """The rows in columns, and below them what to type next."""
+    """The rows in columns, and below them what the columns mean and what to type next."""
     table = [_HEADS, *(_cells(row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
         for cells in table
     ]
-    return "\n".join([*lines, "", "Measure one with its real program: dos agents test AGENT"])
+    return "\n".join([*lines, _LEGEND])
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -132,12 +169,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     version = row.version or ("?" if row.path else "not found")
     if row.version_verdict in (VersionVerdict.NEWER, VersionVerdict.OLDER):
         version = f"{version} ({row.version_verdict})"
-    return (row.agent.name, row.agent.program, version, tested, row.asked_by, _measured(row.last))
-
-
-def _measured(last: LastResult | None) -> str:
-    """How many of the answers were a yes, of which version."""
-    if last is None:
-        return "-"
-    yes = sum(answer.split(":")[0] == "yes" for answer in last.answers.values())
-    return f"{yes} of {len(last.answers)} yes, {last.version or 'version unknown'}"
+    answers = row.answers
+    mark = "*" if row.last is not None and row.last.answers else ""
+    words = [answers.get(question.name.lower(), "-").split(":")[0] for question in _COLUMNS]
+    return (f"{row.agent.name}{mark}", version, tested, *words)
