@@ -336,7 +336,7 @@ _ALL = (
             PERSON,
         ),
         ("hooks test", "hooks.test", "Try the hooks with the real agent program, offline", PERSON),
-        ("agents", "agents.list", "Show the agent programs that dos knows, and which are here"),
+        ("agents", "agents.list", "Show the agent programs that dos knows, and what each can"),
         ("agents test", "agents.test", "Measure what a real agent program can, offline", PERSON),
         ("doctor", "workspace.doctor", "Check the workspace and show a fix for each problem"),
         ("lint", "workspace.lint", "Check dos.toml for errors"),

@@ -1,4 +1,4 @@
-"""Show the agent programs that dos knows, which are here, and what each can.
+"""Show the agent programs that dos knows, and what each can.
 
 Of each program: its version, the versions that dos was tested with, and what the real program was
 measured to do: here by `dos agents test` (marked with *), else by the tests of dos. A program that
