@@ -46,6 +46,39 @@ def test_claude_code_gets_the_server_and_the_hooks_before_its_own_words():
     assert after(made["argv"], made["argv"][made["argv"].index("--mcp-config") + 1]) == "--settings"
 
 
+def test_the_hooks_of_claude_code_judge_a_call(place):
+    """As the program runs them: by a shell, with the event on standard input."""
+    subprocess.run(["git", "init", "--quiet", place], check=True)
+    (place / "dos.toml").write_text(
+        '[lanes]\nconcurrent = ["api"]\n[lanes.trees]\napi = ["api/**"]\n'
+    )
+    taken = in_process("lease-lane", "acquire", "--lane", "api", "--owner", "worker")
+    assert taken.code == 0, taken
+    hooks = plan("--verify-on-stop", "--", "claude")["settings"]["hooks"]
+    event = {
+        "hook_event_name": "PreToolUse",
+        "session_id": "s1",
+        "cwd": str(place),
+        "tool_name": "Write",
+        "tool_input": {"file_path": "api/x.py", "content": ""},
+        "last_assistant_message": "I looked around.",
+    }
+    environment = {**os.environ, "DOS_HOOK_POSTURE": "block"}
+
+    def answer(name):
+        ((entry,),) = (group["hooks"] for group in hooks[name])
+        return subprocess.run(
+            entry["command"], shell=True, input=json.dumps(event | {"hook_event_name": name}),
+            cwd=place, env=environment, capture_output=True, text=True, timeout=PATIENCE,
+        )  # fmt: skip
+
+    judged = answer("PreToolUse")
+    assert json.loads(judged.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny", judged
+    for name in hooks:
+        answered = answer(name)
+        assert (answered.returncode, answered.stderr) == (0, ""), answered
+
+
 def test_each_flag_adds_what_it_says():
     bare = plan("--no-mcp", "--", "claude")
     assert bare["mcp_config"] is None and "--mcp-config" not in bare["argv"]

@@ -184,12 +184,20 @@ def test_a_limit_is_typed_waited_for_and_recovered_from(new_fleet, program, stat
 
 
 @pytest.mark.parametrize(
-    ("program", "times"),
-    [(GEMINI_ACP, 10), (OPENCODE_ACP, 10), (MINI_SWE_AGENT, 20)],
+    ("program", "status", "times"),
+    [
+        (GEMINI_ACP, 429, 10),
+        (GEMINI_ACP, 529, 10),
+        (OPENCODE_ACP, 429, 10),
+        (OPENCODE_ACP, 529, 10),
+        (MINI_SWE_AGENT, 429, 20),
+    ],
     ids=lambda value: getattr(value, "name", value),
 )
-def test_one_that_tries_again_in_silence_is_ended_and_has_met_a_limit(new_fleet, program, times):
-    fleet, _ = started(new_fleet, program, refused(429, times), silence_seconds=20)
+def test_one_that_tries_again_in_silence_is_ended_and_has_met_a_limit(
+    new_fleet, program, status, times
+):
+    fleet, _ = started(new_fleet, program, refused(status, times), silence_seconds=20)
     fleet.finish(900)
     hits = bodies(fleet, "limit_hit")
     assert hits, fleet.story

@@ -44,9 +44,9 @@ class Launch(Struct, frozen=True, kw_only=True):
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """What is known of this machine: how dos is called, its server, and what is set already."""
+    """What is known of this machine: how hooks call dos, its server, and what is set already."""
 
-    dos: str
+    hooks: str  # before the moment
     server: Entry
     plugin: str = ""  # the path of the plugin of opencode
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -94,7 +94,7 @@ def _claude(command: list[str], wishes: Wishes, caller: Caller) -> Launch:
     if wishes.verify_on_stop:
         moments.add(Moment.STOP)
     hooks = {
-        event: [group(host, event, caller.dos)]
+        event: [group(host, event, caller.hooks)]
         for event, moment in host.events.items()
         if moment in moments
     }

@@ -32,6 +32,16 @@ class Trial(Struct, frozen=True, kw_only=True):
     model: str = ""
     absolute_paths: bool = False  # its tool for files takes no others
     submits: bool = False  # a command of its own ends its work, and no text does
+    has_tools: bool = True  # False: what its model answers is its work
+
+    def script(self, steps: list[Step]) -> list[Step] | dict[str, Any]:
+        """The steps as the scripted model takes them.
+
+        Requests without tools are asides of the other programs, and get no step.
+        """
+        if self.has_tools:
+            return steps
+        return {"default": steps, "answer_all": True}
 
     def say(self, text: str) -> Step:
         """The model's step that ends the work."""
@@ -166,6 +176,11 @@ def _by_shell(path: str, text: str) -> Step:
     return {"bash": f"printf '%s' '{text}' > {path}"}
 
 
+def _by_answer(path: str, text: str) -> Step:
+    """Of a program that writes what its model answers."""
+    return {"say": f"{path}\n```\n{text}\n```\n"}
+
+
 def _create(path: str, text: str) -> Step:
     return {"tool": "create", "with": {"path": path, "file_text": text}}
 
@@ -281,12 +296,20 @@ MINI_SWE_AGENT = Trial(
     model="openai/scripted",
     submits=True,
 )
+AIDER = Trial(
+    agent="aider",
+    program="aider",
+    environment=_litellm_environment,
+    write=_by_answer,
+    model="openai/scripted",
+    has_tools=False,
+)
 TRIALS = {
     trial.agent: trial
     for trial in (
         CLAUDE_CODE, CODEX, GEMINI, OPENCODE,
         CLAUDE_ACP, CODEX_ACP, GEMINI_ACP, OPENCODE_ACP, QWEN, COPILOT,
-        PI, MINI_SWE_AGENT,
+        PI, MINI_SWE_AGENT, AIDER,
     )
 }  # fmt: skip
 BY_HOST = {trial.host: trial for trial in TRIALS.values() if trial.host}

@@ -76,7 +76,10 @@ def unknown(why: str) -> Answer:
 
 
 def work_steps(trial: Trial, tree: str) -> list[Step]:
-    """Return the script of the run that is judged by `asks`, `usage` and `ends`."""
+    """Return the steps of the run that is judged by `asks`, `usage` and `ends`."""
+    if not trial.has_tools:
+        files = [trial.write(path, "text")["say"] for path in (OWN_FILES[0], REFUSED_FILES[0])]
+        return [trial.say("\n".join(files))]
     return [
         trial.write(_path(trial, tree, OWN_FILES[0]), "own"),
         {"bash": f"echo own > {OWN_FILES[1]}"},

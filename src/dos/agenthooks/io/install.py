@@ -102,11 +102,9 @@ class Wiring:
 
         Its paths are those of this machine, so in a file that is committed dos goes by its name.
         """
-        shim = str(Path(__file__).with_name("shim.py"))
-        is_shared = self._is_committed()
-        if self._given_dos or is_shared or not _runs_dos(sys.executable):
+        if self._given_dos or self._is_committed():
             return verb_caller(self.dos)
-        return shim_caller(sys.executable, shim)
+        return local_caller(self.dos)
 
     def _is_committed(self) -> bool:
         """Whether the file is in the last commit."""
@@ -284,6 +282,13 @@ def dos_command() -> str:
     if beside.exists():
         return str(beside)
     return "dos"
+
+
+def local_caller(dos: str) -> str:
+    """Return how hooks of this machine call dos: by the fast command, where its Python runs dos."""
+    if not _runs_dos(sys.executable):
+        return verb_caller(dos)
+    return shim_caller(sys.executable, str(Path(__file__).with_name("shim.py")))
 
 
 def _runs_dos(python: str) -> bool:

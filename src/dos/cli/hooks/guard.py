@@ -15,7 +15,7 @@ from msgspec import Struct, to_builtins
 
 from dos.agenthooks import guard
 from dos.agenthooks.guard import Caller, Launch, Wishes
-from dos.agenthooks.io.install import dos_command
+from dos.agenthooks.io.install import dos_command, local_caller
 from dos.mcp.hosts import HOSTS
 from dos.text import quote
 from dos.verbs.args import Option
@@ -75,7 +75,10 @@ def _caller(host: str) -> Caller:
     if host == "opencode":
         plugin = _plugin(dos)
     return Caller(
-        dos=dos, server=HOSTS[host].entry(dos), plugin=plugin, environment=dict(os.environ)
+        hooks=local_caller(dos),
+        server=HOSTS[host].entry(dos),
+        plugin=plugin,
+        environment=dict(os.environ),
     )
 
 

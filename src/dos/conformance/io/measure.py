@@ -70,17 +70,13 @@ def measure(agent: KnownAgent, progress: Progress) -> Measured:
         return Measured(
             agent=agent.name, found=False, why_not=f"{agent.program} is not on the PATH"
         )
-    trial = TRIALS.get(agent.name)
-    if trial is None:
-        why = "the scripted model cannot play its part: it takes no calls of tools"
-        return Measured(agent=agent.name, found=True, program=program, why_not=why)
     version = read_version(program) if agent.prints_version else ""
     return Measured(
         agent=agent.name,
         found=True,
         program=program,
         version=version,
-        answers=_Measurement(agent, trial, program, progress).answers(),
+        answers=_Measurement(agent, TRIALS[agent.name], program, progress).answers(),
     )
 
 
@@ -115,10 +111,10 @@ class _Measurement:
         with scratch() as place:
             for folder in ("own", "held"):
                 (place.repository / folder).mkdir()
-            script = questions.work_steps(self._trial, str(place.repository))
-            with ScriptedModel(script) as model:
+            steps = questions.work_steps(self._trial, str(place.repository))
+            with self._model(steps) as model:
                 done = self._drive(place, model, PROMPT, judge=_deny_held)
-                seen = _work_evidence(place, model, done)
+                seen = self._work_evidence(place, model, done)
         asks = questions.asks(seen)
         if self._agent.transport is Transport.HOOKS and self._trial.host:
             verdict = try_host(self._trial.host, self._progress)
@@ -128,7 +124,7 @@ class _Measurement:
     def _limit(self, status: int) -> Answer:
         refusal: Step = {"status": status, "message": REFUSALS[status]}
         refusal["headers"] = {"retry-after": "30"}
-        with scratch() as place, ScriptedModel([refusal]) as model:
+        with scratch() as place, self._model([refusal]) as model:
             waiting: list[Ending] = []
 
             def heard(run: Drive) -> bool:
@@ -148,7 +144,7 @@ class _Measurement:
             )
 
     def _resume(self) -> Answer:
-        with scratch() as place, ScriptedModel([self._trial.say("Noted.")]) as model:
+        with scratch() as place, self._model([self._trial.say("Noted.")]) as model:
             first = self._drive(place, model, f"Remember the word {WORD}.")
             before = len(model.requests)
             session = first.outcome.session or first.state.session
@@ -164,12 +160,13 @@ class _Measurement:
             taken: list[bool | None] = []
 
             def hand_over(run: Drive) -> bool:
-                if not taken and started.exists():
+                is_at_work = started.exists() or not self._trial.has_tools
+                if is_at_work and not taken:
                     taken.append(run.steer(MESSAGE))
                 return False
 
-            script = [{"bash": command}, {"bash": "true"}, self._trial.say("Done.")]
-            with ScriptedModel(script) as model:
+            steps = [{"bash": command}, {"bash": "true"}, self._trial.say("Done.")]
+            with self._model(steps) as model:
                 self._drive(place, model, PROMPT, tick=hand_over)
                 told = any(MESSAGE in str(request["body"]) for request in model.requests)
             return questions.messages(
@@ -180,6 +177,30 @@ class _Measurement:
                     reached_model=told,
                 )
             )
+
+    def _work_evidence(self, place: Scratch, model: ScriptedModel, done: Driven) -> WorkEvidence:
+        """Gather what is on the disk, what the model was told, and what the adapter read."""
+        names = (*OWN_FILES, *REFUSED_FILES)
+        answered = [
+            request for request in model.requests if request["tools"] or not self._trial.has_tools
+        ]
+        usage = done.outcome.usage or done.state.usage
+        return WorkEvidence(
+            asked=len(done.asked),
+            written=frozenset(name for name in names if Path(place.repository, name).exists()),
+            calls=max((request["results"] for request in model.requests), default=0),
+            told_why=sum(DENIED in text for text in model.told()),
+            answered=len(answered),
+            model_tokens=len(answered) * sum(USAGE.values()),
+            reported_tokens=sum(each.tokens for each in usage),
+            reported_cost=any(each.cost_usd is not None for each in usage),
+            ended_by_itself=done.ended_by is None,
+            did_end_work=done.ended_by in (None, EndedBy.OVER),
+            why_not=done.last_words,
+        )
+
+    def _model(self, steps: list[Step]) -> ScriptedModel:
+        return ScriptedModel(self._trial.script(steps))
 
     def _drive(
         self,
@@ -213,23 +234,3 @@ def _deny_held(asked: Asks) -> Allow | Deny:
     if any("held/" in word for word in words):
         return DENIAL
     return Allow()
-
-
-def _work_evidence(place: Scratch, model: ScriptedModel, done: Driven) -> WorkEvidence:
-    """Gather what is on the disk, what the model was told, and what the adapter read."""
-    names = (*OWN_FILES, *REFUSED_FILES)
-    answered = [request for request in model.requests if request["tools"]]
-    usage = done.outcome.usage or done.state.usage
-    return WorkEvidence(
-        asked=len(done.asked),
-        written=frozenset(name for name in names if Path(place.repository, name).exists()),
-        calls=max((request["results"] for request in model.requests), default=0),
-        told_why=sum(DENIED in text for text in model.told()),
-        answered=len(answered),
-        model_tokens=len(answered) * sum(USAGE.values()),
-        reported_tokens=sum(each.tokens for each in usage),
-        reported_cost=any(each.cost_usd is not None for each in usage),
-        ended_by_itself=done.ended_by is None,
-        did_end_work=done.ended_by in (None, EndedBy.OVER),
-        why_not=done.last_words,
-    )

@@ -1,0 +1,20 @@
+"""Each known agent program can be tried: there is a trial of every one."""
+
+from dos.agents.programs.catalog import known_agents
+from dos.conformance.io.published import measurements
+from dos.conformance.programs import AIDER, TRIALS
+from dos.conformance.questions import Question, work_steps
+
+
+def test_every_known_agent_has_a_trial_and_a_published_measurement():
+    names = {agent.name for agent in known_agents()}
+    assert set(TRIALS) == names == set(measurements())
+    questions = {question.name.lower() for question in Question}
+    assert all(set(measured.answers) == questions for measured in measurements().values())
+
+
+def test_a_program_without_tools_is_given_its_files_in_one_answer():
+    (step,) = work_steps(AIDER, "/anywhere")
+    assert "own/written.md\n```\ntext\n```\n" in step["say"]
+    assert "held/written.md\n```\ntext\n```\n" in step["say"]
+    assert AIDER.script([step]) == {"default": [step], "answer_all": True}
