@@ -44,9 +44,11 @@ EXPLANATION = """
   on the disk afterwards, and that two allowed files were.
 - **reports usage**: the tokens that dos read from the program, against those that the model
   counted.
-- **tells a limit**, **tells an overload**: the model answers every request with HTTP 429, or 529.
-  *yes* means that dos learned of it within a minute, from the running program or from how it
-  ended. A program that is silent then looks like one that hangs.
+- **tells a limit**, **tells an overload**: the model answers every request with HTTP 429, or 529,
+  and asks to be left alone for 30 s (`retry-after`). *yes* means that dos learned of it within a
+  minute, from the running program or from how it ended. In a fleet a program that is silent for
+  too long is ended ([workers] silence_seconds), and counts as limited, not as hung, where its
+  model was the last that it asked.
 - **resumes**: a second start of the program went on with the first conversation.
 - **takes a message while it works**: a message that was handed over while a tool ran reached the
   model, and the tool was not interrupted.

@@ -58,6 +58,10 @@ SECTIONS = {
         "An agent ended without a result",
         "`dos verify-result` reads them from a transcript.",
     ),
+    Kind.CALL: (
+        "A tool call was refused or noted",
+        "Hooks and workers answer agents with one of these reasons; `dos helped` counts them.",
+    ),
 }
 CLEARED_BY = {
     ClearsBy.REPLAN: "a replan",

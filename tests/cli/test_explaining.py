@@ -147,6 +147,7 @@ def test_a_lane_is_explained_by_any_of_its_names(name, dos):
     lane = dos("man", "lane", name, "--json").json
     assert (lane["lane"], lane["kind"], lane["tree"]) == ("api", "concurrent", ["api/**"])
     assert lane["aliases"] == ["backend"] and lane["held_by"] is None
+    assert (lane["section"], lane["name"]) == ("lane", "api")
     assert "TREE         api/**" in dos("man", "lane", name).out
 
 
@@ -168,6 +169,8 @@ def test_reasons_are_listed_and_explained(dos):
     for label in ("NAME", "CATEGORY", "REFUSAL?", "TYPICAL FIX", "SEE ALSO", "LIVE"):
         assert label in page
     assert "next: " in dos("man", "wedge", "LANE_HELD", "--explain").out
+    explained = dos("man", "wedge", "lane_held", "--output", "json").json
+    assert (explained["section"], explained["key"]) == ("wedge", "LANE_HELD")
 
 
 @pytest.mark.parametrize(

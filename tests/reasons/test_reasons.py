@@ -1,9 +1,12 @@
 """One table of reasons: complete, without doubles, and of one mind with those who decide."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+import dos
+from dos.agenthooks.tool_stream import State as StreamState
 from dos.backlog import pickable
 from dos.claims import result
 from dos.config.schema import MORPHOLOGY
@@ -38,6 +41,21 @@ RESULTS = [
     ),
 ]
 STOPS = [*StopReason, *WorkerStop]
+SRC = Path(dos.__file__).parent
+_GIVEN = re.compile(r'(?:reason_class=|^[A-Z_]+ = )f?"([A-Z]+_[A-Z_]+)[{"]', re.MULTILINE)
+
+
+def given_for_calls():
+    """The tokens that the modules about tool calls write out; `TOOL_STREAM_` begins two."""
+    for folder in ("permission", "agenthooks", "agents", "fleet"):
+        for path in (SRC / folder).rglob("*.py"):
+            text = path.read_text()
+            if "HookAnswered(" in text or re.search(r"\b(?:Deny|Allow)\(", text):
+                yield from _GIVEN.findall(text)
+
+
+REPEATED = [f"TOOL_STREAM_{state}" for state in StreamState if state is not StreamState.ADVANCING]
+CALLS = sorted({*given_for_calls()} - {"TOOL_STREAM_"}) + REPEATED
 
 
 @pytest.mark.parametrize(
@@ -55,17 +73,27 @@ STOPS = [*StopReason, *WorkerStop]
         ),
         *((token, Kind.RESULT) for token in sorted(RESULTS)),
         *((token, Kind.STOP) for token in STOPS),
+        *((token, Kind.CALL) for token in CALLS),
     ],
 )
 def test_every_token_that_somebody_uses_has_exactly_one_row(token, kind):
     rows = [row for row in table.TABLE if row.token.upper() == token.upper()]
     assert [row.kind for row in rows] == [kind], f"{token} belongs in reasons/rows.py"
     assert table.find(token) is rows[0]
-    assert rows[0].refusal == (kind is not Kind.STOP)
+    assert rows[0].refusal == (kind not in (Kind.STOP, Kind.CALL))
 
 
 def test_no_row_is_there_for_nothing():
-    used = {*RefusalReason, *OF_LANES, *SIDECARS, *pickable.Answer, *CAUSE_KEYS, *RESULTS, *STOPS}
+    used = {
+        *RefusalReason,
+        *OF_LANES,
+        *SIDECARS,
+        *pickable.Answer,
+        *CAUSE_KEYS,
+        *RESULTS,
+        *STOPS,
+        *CALLS,
+    }
     assert {row.token.upper() for row in table.TABLE} == {token.upper() for token in used}
     assert {row.token.upper() for row in table.TABLE} == built_in_tokens()
 

@@ -94,7 +94,7 @@ def output_or_unknown(name: str, result: CommandResult | Unknown) -> bytes | Unk
 
 
 TIMEOUT_SECONDS = 5.0
-_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
+_VERSION = re.compile(r"\d+(?:\.\d+)+(?:[\w.+-]*\w)?")
 
 
 def program_versions(
@@ -116,12 +116,22 @@ def program_versions(
         return {name: future.result() for name, future in pending.items()}
 
 
-def program_version(path: str, timeout_seconds: float = TIMEOUT_SECONDS) -> str | Unknown:
-    """The version number that `PATH --version` prints; Unknown when it prints none."""
+def program_version(
+    path: str,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> str | Unknown:
+    """The version number that `PATH --version` prints; Unknown when it prints none.
+
+    `environment` is the program's whole one; by default it is ours.
+    """
+    if environment is None:
+        environment = process.child_environment(os.environ, Path.cwd())
     try:
         child = subprocess.Popen(
             [path, "--version"],
-            env=process.child_environment(os.environ, Path.cwd()),
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -67,6 +67,7 @@ class Kind(StrEnum):
     CAUSE = "cause"  # a gate is blocked
     RESULT = "result"  # an agent ended without a result
     STOP = "stop"  # a run stopped
+    CALL = "call"  # a tool call was refused, left to a person, or noted
 
 
 class Reason(Struct, frozen=True, kw_only=True):
@@ -83,7 +84,7 @@ class Reason(Struct, frozen=True, kw_only=True):
     clears_by: ClearsBy = ClearsBy.OPERATOR
     retryable: bool = False  # the same request can succeed later, without a person
     fix: str = ""
-    refusal: bool = True  # False: a run stopped for it, but it refuses no launch
+    refusal: bool = True  # False: it refuses no launch
     see_also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -123,6 +124,6 @@ def make_reason(  # noqa: PLR0913
         clears_by=clears_by,
         retryable=retryable,
         fix=fix,
-        refusal=kind is not Kind.STOP,
+        refusal=kind not in (Kind.STOP, Kind.CALL),
         see_also=see_also,
     )

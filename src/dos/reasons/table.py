@@ -1,4 +1,4 @@
-"""The table of all reasons for refusals, holds, blocked gates and stops.
+"""The table of all reasons for refusals, holds, blocked gates, stops and refused tool calls.
 
 Every reason is in it once: what it means, what clears it, and whether a retry helps. `dos man
 wedge` shows it, together with the [reasons] that a workspace declares. Building the table takes
@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from dos.reasons.calls import CALLS
 from dos.reasons.reason import Category, ClearsBy, Kind, Needs, Reason
 from dos.reasons.rows import CAUSE_KEYS, CAUSES, HOLDS, REFUSALS, RESULTS, UNSPECIFIC
 from dos.reasons.stops import STOPS
@@ -73,7 +74,7 @@ def _key(token: str) -> str:
     return token.strip().upper()
 
 
-TABLE = (*REFUSALS, *HOLDS, *CAUSES, *RESULTS, *STOPS)
+TABLE = (*REFUSALS, *HOLDS, *CAUSES, *RESULTS, *STOPS, *CALLS)
 BUILT_IN = Registry(TABLE)
 
 

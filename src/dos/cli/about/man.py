@@ -73,7 +73,7 @@ def _list_lanes(context: Context) -> Reply:
         documents.append(lane.to_json())
     return Reply(
         text=_two_columns(rows),
-        data={"lanes": documents},
+        data={"section": "lane", "lanes": documents},
         next_action="dos man lane NAME",
     )
 
@@ -91,7 +91,7 @@ def _explain_lane(name: str, context: Context) -> Reply:
         return Reply(
             code=1,
             stderr=f"{error}\n  hint: `dos man lane` lists them.",
-            data={"lane": name, "known": names},
+            data={"section": "lane", "lane": name, "known": names},
         )
     holders = []
     for lease in context.world.journal.leases(lapsed=False):
@@ -100,7 +100,7 @@ def _explain_lane(name: str, context: Context) -> Reply:
     held_by = ", ".join(holders)
     return Reply(
         text=lane_page(lane, held_by),
-        data=lane.to_json() | {"held_by": held_by or None},
+        data=lane.to_json() | {"section": "lane", "name": lane.lane, "held_by": held_by or None},
     )
 
 
@@ -113,7 +113,7 @@ def _list_reasons(context: Context) -> Reply:
         documents.append(reason.to_json())
     return Reply(
         text=_two_columns(rows),
-        data={"reasons": documents},
+        data={"section": "wedge", "reasons": documents},
         next_action="dos man wedge TOKEN",
     )
 
@@ -134,13 +134,13 @@ def _explain_reason(token: str, context: Context) -> Reply:
         return Reply(
             code=1,
             stderr=f"{error}\n  hint: {hint}",
-            data={"token": token, "category": category},
+            data={"section": "wedge", "key": token, "token": token, "category": category},
         )
     fleet, _ = fold.current(context.world.journal, FleetState)
     lanes = stopped_lanes(reason, fleet)
     return Reply(
         text=reason_page(reason, ", ".join(lanes)),
-        data=reason.to_json() | {"live": lanes},
+        data=reason.to_json() | {"section": "wedge", "key": reason.token, "live": lanes},
         next_action=reason.fix,
     )
 

@@ -1,8 +1,6 @@
 """Run a real agent program in a repository with our hooks, and look at the disk afterwards."""
 
-import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,12 +10,13 @@ from dos.conformance.io.scratch import Scratch, TrialFailed, scratch
 from dos.conformance.programs import BY_HOST, Trial
 from dos.errors import DosError
 from dos.machine import execute
+from dos.machine.commands import program_version
 from dos.testing.scripted_model import ScriptedModel
+from dos.unknown import Unknown
 
 RUN_SECONDS = 180.0
 VERSION_SECONDS = 60.0
 OWNER = "dos-hooks-test"
-_VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 Progress = Callable[[str], None]
 
 
@@ -57,20 +56,10 @@ def read_version(program: str) -> str:
     """
     try:
         with scratch() as place:
-            done = subprocess.run(
-                [program, "--version"],
-                cwd=place.repository,
-                env=place.environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=VERSION_SECONDS,
-            )
-    except (OSError, subprocess.TimeoutExpired, TrialFailed):
+            version = program_version(program, VERSION_SECONDS, environment=place.environment)
+    except (OSError, TrialFailed):
         return ""
-    number = _VERSION.search(done.stdout)
-    return number[0] if number else ""
+    return "" if isinstance(version, Unknown) else version
 
 
 def _run(trial: Trial, program: str, place: Scratch) -> Evidence:
