@@ -80,14 +80,19 @@ LIMITS = {
     "it ends with it": ({"ending": Ending.OVERLOADED}, Verdict.YES),
     "it ends as if all were well": ({"ending": Ending.OK}, Verdict.NO),
     "it ends, and nobody knows why": ({"ending": Ending.CRASH}, Verdict.NO),
-    "it says nothing": ({"seconds": 60.0}, Verdict.NO),
+    "it says so when it is stopped": (
+        {"ending": Ending.TRANSIENT, "was_ended": True},
+        Verdict.PARTLY,
+    ),
+    "it says nothing": ({"was_ended": True, "seconds": 60.0}, Verdict.NO),
     "it waits for something else": ({"waiting": Ending.AUTH}, Verdict.NO),
 }
 
 
 @pytest.mark.parametrize(("seen", "verdict"), LIMITS.values(), ids=LIMITS.keys())
 def test_whether_a_limit_is_told(seen, verdict):
-    assert questions.limit(LimitEvidence(requests=1, **seen)).verdict is verdict
+    evidence = LimitEvidence(**{"requests": 1, "ending": Ending.HANG, **seen})
+    assert questions.limit(evidence).verdict is verdict
 
 
 def test_a_program_that_never_met_the_limit_tells_nothing_about_it():

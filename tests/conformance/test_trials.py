@@ -1,9 +1,10 @@
 """Each known agent program can be tried: there is a trial of every one."""
 
 from dos.agents.programs.catalog import known_agents
+from dos.conformance.hook_trial import steps
 from dos.conformance.io.published import measurements
 from dos.conformance.programs import AIDER, TRIALS
-from dos.conformance.questions import Question, work_steps
+from dos.conformance.questions import Question
 
 
 def test_every_known_agent_has_a_trial_and_a_published_measurement():
@@ -14,7 +15,7 @@ def test_every_known_agent_has_a_trial_and_a_published_measurement():
 
 
 def test_a_program_without_tools_is_given_its_files_in_one_answer():
-    (step,) = work_steps(AIDER, "/anywhere")
+    (step,) = steps(AIDER, "/anywhere")
     assert "own/written.md\n```\ntext\n```\n" in step["say"]
     assert "held/written.md\n```\ntext\n```\n" in step["say"]
     assert AIDER.script([step]) == {"default": [step], "answer_all": True}

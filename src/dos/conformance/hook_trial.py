@@ -12,6 +12,7 @@ from dos.conformance.programs import Step, Trial
 
 LANE = "held"  # another worker holds it during the trial
 REGION = "held/**"
+FOLDERS = (LANE, "own")
 REFUSED_FILES = ("held/written.md", "held/redirected.md")
 OWN_FILES = ("own/written.md", "own/redirected.md")
 SENTENCE = f"belongs to lane {LANE}"  # of the refusal, as the model has to be told it
@@ -55,15 +56,20 @@ class HookVerdict(Struct, frozen=True, kw_only=True):
     program: str = ""  # its path
 
 
-def steps(trial: Trial) -> list[Step]:
-    """Return the script of the model."""
-    return [
-        trial.write(OWN_FILES[0], "own"),
-        {"bash": f"mkdir -p own && echo own > {OWN_FILES[1]}"},
-        trial.write(REFUSED_FILES[0], "not mine"),
-        {"bash": f"echo 'not mine' > {REFUSED_FILES[1]}"},
-        {"say": "Done."},
-    ]
+def steps(trial: Trial, tree: str) -> list[Step]:
+    """Return the script of the model: in each folder a file by the tool and one by the shell.
+
+    `tree` is the repository, for a program whose tool takes no relative path.
+    """
+    if not trial.has_tools:
+        files = [trial.write(path, "text")["say"] for path in (OWN_FILES[0], REFUSED_FILES[0])]
+        return [trial.say("\n".join(files))]
+    made: list[Step] = []
+    for written, redirected in (OWN_FILES, REFUSED_FILES):
+        path = f"{tree}/{written}" if trial.absolute_paths else written
+        made.append(trial.write(path, "text"))
+        made.append({"bash": f"echo text > {redirected}"})
+    return [*made, trial.say("Done.")]
 
 
 def judge(evidence: Evidence) -> tuple[Result, str]:

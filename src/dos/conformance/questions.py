@@ -12,7 +12,6 @@ from msgspec import Struct
 from dos.agents.adapter import Ending
 from dos.conformance.hook_trial import OWN_FILES, REFUSED_FILES
 from dos.conformance.hook_trial import Result as HookResult
-from dos.conformance.programs import Step, Trial
 
 DENIED = "Lane held belongs to somebody else."  # the sentence that the model has to be told
 WORD = "heliotrope"  # of the first conversation, looked for in the one that continues it
@@ -75,24 +74,6 @@ def unknown(why: str) -> Answer:
     return Answer(verdict=Verdict.UNKNOWN, detail=why)
 
 
-def work_steps(trial: Trial, tree: str) -> list[Step]:
-    """Return the steps of the run that is judged by `asks`, `usage` and `ends`."""
-    if not trial.has_tools:
-        files = [trial.write(path, "text")["say"] for path in (OWN_FILES[0], REFUSED_FILES[0])]
-        return [trial.say("\n".join(files))]
-    return [
-        trial.write(_path(trial, tree, OWN_FILES[0]), "own"),
-        {"bash": f"echo own > {OWN_FILES[1]}"},
-        trial.write(_path(trial, tree, REFUSED_FILES[0]), "not mine"),
-        {"bash": f"echo 'not mine' > {REFUSED_FILES[1]}"},
-        trial.say("Done."),
-    ]
-
-
-def _path(trial: Trial, tree: str, path: str) -> str:
-    return f"{tree}/{path}" if trial.absolute_paths else path
-
-
 def asks(seen: WorkEvidence) -> Answer:
     """Whether a refusal kept the forbidden writes from happening."""
     landed = [path for path in REFUSED_FILES if path in seen.written]
@@ -149,19 +130,26 @@ class LimitEvidence(Struct, frozen=True, kw_only=True):
 
     requests: int  # that the model refused
     waiting: Ending | None = None  # what the adapter read that it waits for, while it ran
-    ending: Ending | None = None  # what the adapter read from its end; None: it had not ended
+    ending: Ending  # what the adapter read from its end
+    was_ended: bool = False  # it had not ended by itself when its time was over
     seconds: float = 0.0
 
 
 def limit(seen: LimitEvidence) -> Answer:
-    """Whether dos learns that the provider refuses: at once, or from how the program ends."""
+    """Whether dos learns that the provider refuses: at once, or from how the program ends.
+
+    Some write what happened only when they are stopped, which a worker does after a long silence.
+    """
     if not seen.requests:
         return unknown("it asked the model nothing")
     if seen.waiting in _LIMITS:
         return Answer(verdict=Verdict.YES, detail="while it tries again")
+    if seen.ending in _LIMITS and seen.was_ended:
+        silence = f"it says nothing until it is stopped, here after {seen.seconds:.0f} s"
+        return Answer(verdict=Verdict.PARTLY, detail=silence)
     if seen.ending in _LIMITS:
         return Answer(verdict=Verdict.YES, detail="when it ends")
-    if seen.ending is None:
+    if seen.was_ended:
         return Answer(verdict=Verdict.NO, detail=f"silent for {seen.seconds:.0f} s")
     return Answer(verdict=Verdict.NO, detail=f"it ends as {seen.ending}")
 

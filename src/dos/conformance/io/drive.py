@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from dos.agents import registry
 from dos.agents.adapter import AgentOutcome, Clocks, Settings, StreamState
@@ -102,15 +102,20 @@ def drive(
         overtime=done.ended_by is EndedBy.OVERTIME,
         stopped=done.ended_by is EndedBy.STOPPED,
     )
-    words = [line.strip() for line in done.lines if line.strip()]
     return Driven(
         outcome=adapter.outcome(pipe.state, done.exit_code, clocks),
         state=pipe.state,
         asked=tuple(pipe.asked),
         ended_by=done.ended_by,
         seconds=done.seconds,
-        last_words=words[-1][:200] if words else "",
+        last_words=last_words(done),
     )
+
+
+def last_words(done: execute.ProcessResult) -> str:
+    """The last line that a program printed."""
+    words = [line.strip() for line in done.lines if line.strip()]
+    return words[-1][:200] if words else ""
 
 
 class _Pipe:
@@ -168,7 +173,7 @@ class _Talk(_Pipe):
     def _follow(self, exchange: Exchange) -> None:
         self._send(exchange.replies)
         for asked in exchange.asks:
-            self.asked.append(structs.replace(asked))
+            self.asked.append(asked)
             self._send(self._dialogue.answer(asked, self._judge(asked)))
         self.state = self._dialogue.state
         if self._dialogue.is_over:

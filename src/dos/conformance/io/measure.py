@@ -1,15 +1,13 @@
 """Measure what an agent program can, each question by a run of the real program of its own."""
 
 import shutil
-from pathlib import Path
 
 from msgspec import Struct
 
 from dos.agents.adapter import Ending
 from dos.agents.conversation import Asks
 from dos.agents.programs.catalog import KnownAgent, Transport
-from dos.conformance import questions
-from dos.conformance.hook_trial import OWN_FILES, REFUSED_FILES
+from dos.conformance import hook_trial, questions
 from dos.conformance.io.drive import Drive, Driven, Judge, Task, Tick, allow_all, drive, never
 from dos.conformance.io.scratch import Scratch, scratch
 from dos.conformance.io.try_hooks import Progress, read_version, try_host
@@ -109,9 +107,7 @@ class _Measurement:
 
     def _work(self) -> list[Answer]:
         with scratch() as place:
-            for folder in ("own", "held"):
-                (place.repository / folder).mkdir()
-            steps = questions.work_steps(self._trial, str(place.repository))
+            steps = hook_trial.steps(self._trial, str(place.repository))
             with self._model(steps) as model:
                 done = self._drive(place, model, PROMPT, judge=_deny_held)
                 seen = self._work_evidence(place, model, done)
@@ -138,7 +134,8 @@ class _Measurement:
                 LimitEvidence(
                     requests=model.refusals(),
                     waiting=waiting[0] if waiting else None,
-                    ending=None if done.ended_by is EndedBy.OVERTIME else done.outcome.ending,
+                    ending=done.outcome.ending,
+                    was_ended=done.ended_by is EndedBy.OVERTIME,
                     seconds=done.seconds,
                 )
             )
@@ -180,14 +177,13 @@ class _Measurement:
 
     def _work_evidence(self, place: Scratch, model: ScriptedModel, done: Driven) -> WorkEvidence:
         """Gather what is on the disk, what the model was told, and what the adapter read."""
-        names = (*OWN_FILES, *REFUSED_FILES)
         answered = [
             request for request in model.requests if request["tools"] or not self._trial.has_tools
         ]
         usage = done.outcome.usage or done.state.usage
         return WorkEvidence(
             asked=len(done.asked),
-            written=frozenset(name for name in names if Path(place.repository, name).exists()),
+            written=place.written(),
             calls=max((request["results"] for request in model.requests), default=0),
             told_why=sum(DENIED in text for text in model.told()),
             answered=len(answered),

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dos.conformance.hook_trial import FOLDERS, OWN_FILES, REFUSED_FILES
 from dos.conformance.programs import Trial
 from dos.errors import DosError
 
@@ -49,7 +50,14 @@ class Scratch:
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_TERMINAL_PROMPT": "0",
         }
+        for name in FOLDERS:
+            (self.repository / name).mkdir()
         self._run(["git", "init", "--quiet", "."])
+
+    def written(self) -> frozenset[str]:
+        """Those of the trial's files that are there."""
+        names = (*OWN_FILES, *REFUSED_FILES)
+        return frozenset(name for name in names if (self.repository / name).exists())
 
     def settle(self, trial: Trial, url: str) -> None:
         """Point the program at the model, and do what a new home needs first."""

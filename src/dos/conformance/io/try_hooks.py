@@ -2,10 +2,10 @@
 
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 from dos.conformance import hook_trial
 from dos.conformance.hook_trial import Evidence, HookVerdict, Result
+from dos.conformance.io.drive import last_words
 from dos.conformance.io.scratch import Scratch, TrialFailed, scratch
 from dos.conformance.programs import BY_HOST, Trial
 from dos.errors import DosError
@@ -65,7 +65,7 @@ def read_version(program: str) -> str:
 def _run(trial: Trial, program: str, place: Scratch) -> Evidence:
     """Let the program work in a repository in which another worker holds a lane."""
     (place.repository / "dos.toml").write_text(hook_trial.CONFIG, encoding="utf-8")
-    with ScriptedModel(hook_trial.steps(trial)) as model:
+    with ScriptedModel(hook_trial.steps(trial, str(place.repository))) as model:
         place.settle(trial, model.url)
         place.dos("lease-lane", "acquire", "--lane", hook_trial.LANE, "--owner", OWNER)
         place.dos("hooks", "install", trial.host)
@@ -80,17 +80,12 @@ def _run(trial: Trial, program: str, place: Scratch) -> Evidence:
         told = model.told()
         calls = max((request["results"] for request in model.requests), default=0)
     return Evidence(
-        written=_written(place.repository),
+        written=place.written(),
         told_refusals=sum(hook_trial.SENTENCE in text for text in told),
         calls=calls,
         ending=_ending(done),
-        last_words=_last_words(done),
+        last_words=last_words(done),
     )
-
-
-def _written(repository: Path) -> frozenset[str]:
-    names = (*hook_trial.OWN_FILES, *hook_trial.REFUSED_FILES)
-    return frozenset(name for name in names if (repository / name).exists())
 
 
 def _ending(done: execute.ProcessResult) -> str:
@@ -100,8 +95,3 @@ def _ending(done: execute.ProcessResult) -> str:
     if done.exit_code:
         return f"it exited {done.exit_code}"
     return ""
-
-
-def _last_words(done: execute.ProcessResult) -> str:
-    words = [line.strip() for line in done.lines if line.strip()]
-    return words[-1][:200] if words else ""
