@@ -46,9 +46,9 @@ EXPLANATION = """
   counted.
 - **tells a limit**, **tells an overload**: the model answers every request with HTTP 429, or 529,
   and asks to be left alone for 30 s (`retry-after`). *yes* means that dos learned of it within a
-  minute, from the running program or from how it ended. In a fleet a program that is silent for
-  too long is ended ([workers] silence_seconds), and counts as limited, not as hung, where its
-  model was the last that it asked.
+  minute, from the running program or from how it ended. A fleet ends a program that is silent for
+  too long (`[workers] silence_seconds`); one that speaks ACP then counts as limited, not as hung,
+  if it was waiting for its model.
 - **resumes**: a second start of the program went on with the first conversation.
 - **takes a message while it works**: a message that was handed over while a tool ran reached the
   model, and the tool was not interrupted.

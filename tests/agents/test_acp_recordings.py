@@ -5,6 +5,7 @@ import json
 import pytest
 from acp_replay import DENIED, FILES, play, prompt_of, recorded
 from captures import ENDED, SILENT
+from msgspec import structs
 
 from dos.agents.acp import protocol, updates
 from dos.agents.adapter import Ending
@@ -154,10 +155,31 @@ def test_a_limit_is_typed_whatever_the_turn_or_the_exit_code_says(file, exit_cod
 
 
 @pytest.mark.parametrize("file", ["opencode_429", "gemini_429"])
-def test_mere_silence_is_a_hang(file):
+def test_silence_of_a_program_that_waits_for_its_model_is_a_limit(file):
+    """Both try again in silence; the recordings end after 40 s of it."""
     played = play(file)
     assert not played.conversation.is_over(played.state)
-    assert played.conversation.outcome(played.state, -15, SILENT).ending is Ending.HANG
+    outcome = played.conversation.outcome(played.state, -15, SILENT)
+    assert (outcome.ending, outcome.found.field) == (Ending.TRANSIENT, "silence")
+
+
+def test_silence_of_a_tool_of_an_open_question_and_of_a_busy_program_is_a_hang():
+    conversation, state = at_work()
+    asked = conversation.converse(state, asking(7)).state
+    update = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "1",
+        "title": "sleep",
+        "status": "pending",
+    }
+    line = {"jsonrpc": "2.0", "method": "session/update", "params": {"update": update}}
+    runs = conversation.converse(state, json.dumps(line)).state
+    for silent in (asked, runs):
+        assert conversation.outcome(silent, -15, SILENT).ending is Ending.HANG
+    assert conversation.outcome(state, -15, SILENT).ending is Ending.TRANSIENT
+    for clock in ("idle", "overtime"):
+        clocks = structs.replace(SILENT, silent=False, **{clock: True})
+        assert conversation.outcome(state, -15, clocks).ending is Ending.HANG
 
 
 LOGGED = {
@@ -180,7 +202,6 @@ def test_a_program_that_writes_why_it_is_silent_has_met_a_limit(file):
     line = {"jsonrpc": "2.0", "method": "session/update", "params": {"update": update}}
     went_on = played.conversation.converse(waits, json.dumps(line)).state
     assert went_on.waiting is None
-    assert played.conversation.outcome(went_on, -15, SILENT).ending is Ending.HANG
 
 
 @pytest.mark.parametrize("file", ["claude_cancel", "opencode_cancel"])

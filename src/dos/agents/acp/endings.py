@@ -20,14 +20,26 @@ _MODEL = ("session/set_config_option", "session/set_model")
 
 
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
-    """How it ended. What it waited for counts where it neither ended its turn nor failed."""
+    """How it ended. What it waited for counts where it neither ended its turn nor failed.
+
+    Some programs try again for hours after a limit and say nothing of it. One that was ended for
+    its silence while only its model could have gone on met its provider, and is not hung.
+    """
     pending = None
     if state.waiting is not None:
         pending = provider_errors.classify_failure(
             state.stuck, clocks.ended_at, otherwise=state.waiting.ending
         )
+    elif clocks.silent and _awaits_model(state):
+        found = stream.evidence("silence", "its model did not answer")
+        pending = AgentOutcome(ending=Ending.TRANSIENT, found=found)
     final = _final(state, clocks.ended_at)
     return stream.conclude(state, exit_code, clocks, final=final, pending=pending)
+
+
+def _awaits_model(state: State) -> bool:
+    """Whether its turn goes on, and neither a tool nor an answer of ours is missing."""
+    return "session/prompt" in state.sent.values() and not state.tools and not state.asked
 
 
 def _final(state: State, now: datetime) -> AgentOutcome | None:
