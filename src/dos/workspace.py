@@ -110,6 +110,25 @@ def with_root(root: Path) -> Workspace:
     return structs.replace(find(root), root=Path(os.path.realpath(root)))
 
 
+def is_work_tree(place: Workspace) -> bool:
+    """Whether git knows the tree of a workspace: the main checkout, or a linked worktree.
+
+    Anybody can make a folder whose `.git` names a repository; for a worktree of it the repository
+    names the folder as well. Outside of git there is nothing to look like.
+    """
+    if place.common is None or place.tree / ".git" == place.common:
+        return True
+    marker = place.tree / ".git"
+    try:
+        private = _private_directory(marker)
+        if private is None or private.parent != place.common / "worktrees":
+            return False
+        named = (private / "gitdir").read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError, ValueError):
+        return False
+    return os.path.realpath(private / named) == os.path.realpath(marker)
+
+
 def bare_repository(start: Path) -> Path | None:
     """Return the bare repository that holds a directory. None: in a checkout, or outside of git."""
     start = Path(os.path.realpath(start))
@@ -134,16 +153,23 @@ def _common_directory(marker: Path) -> Path | None:
                 hint=f"`ls -ld {marker}` shows its owner and mode.",
             )
         return marker if (marker / "HEAD").exists() else None
-    try:
-        text = marker.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+    private = _private_directory(marker)
+    if private is None:
         return None
-    if not text.startswith("gitdir:") or "\0" in text:
-        return None
-    private = marker.parent / text.removeprefix("gitdir:").strip()
     try:
         shared = private / (private / "commondir").read_text(encoding="utf-8").strip()
     except OSError:
         shared = private  # a submodule, or a work tree with its git directory elsewhere
     common = Path(os.path.realpath(shared))
     return common if (common / "HEAD").exists() else None
+
+
+def _private_directory(marker: Path) -> Path | None:
+    """The git directory that a file `.git` names, where its work tree's HEAD is; None: none."""
+    try:
+        text = marker.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    if not text.startswith("gitdir:") or "\0" in text:
+        return None
+    return marker.parent / text.removeprefix("gitdir:").strip()

@@ -4,20 +4,41 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryFile
 
 from msgspec import Struct
 
+from dos.errors import Refused
 from dos.machine import process
 from dos.text import quote
 from dos.unknown import Unknown
 
 LARGEST_BYTES = 64_000_000
+_WHY_REFUSED = ContextVar("_WHY_REFUSED", default="")
 LONGEST_TAIL = 4_000  # characters of its standard error
 NO_VARIABLES: Mapping[str, str] = {}
+
+
+class CommandRefused(Refused):
+    """A command of the settings would have to be started where none is."""
+
+
+@contextmanager
+def refused(why: str) -> Iterator[None]:
+    """Start no command in this thread: `run` raises CommandRefused, with the reason given here.
+
+    For a process that answers others: what settings start belongs into the process that asks,
+    behind the same walls.
+    """
+    token = _WHY_REFUSED.set(why)
+    try:
+        yield
+    finally:
+        _WHY_REFUSED.reset(token)
 
 
 class CommandResult(Struct, frozen=True, kw_only=True):
@@ -46,8 +67,13 @@ def run(
     """Run a command; Unknown when it cannot start, takes too long, or prints too much.
 
     Its output goes through files, so that endless output fills neither a pipe nor the memory.
+    Raises CommandRefused inside of `refused`.
     """
     shown = quote(" ".join(argv))
+    if refusal := _WHY_REFUSED.get():
+        raise CommandRefused(
+            f"{refusal}, and this needs {shown}", hint="Run the verb on the command line."
+        )
     # Inside a git hook, git exports the repository of the hook: it is not the one to work on.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     with TemporaryFile() as stdin, TemporaryFile() as output, TemporaryFile() as errors:

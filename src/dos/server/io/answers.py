@@ -9,17 +9,19 @@ from msgspec import Struct, json
 
 from dos.agenthooks import dialects, socket_protocol
 from dos.agenthooks.events import Moment
-from dos.agenthooks.io.answer import HookReply, answer_hook, open_lenient
+from dos.agenthooks.io.answer import HookReply, answer_hook
 from dos.agenthooks.io.hook_call import Caller, OpenWorld
-from dos.errors import BadInput, DosError
+from dos.errors import BadInput, DosError, WorkspaceMissing
+from dos.machine import commands
 from dos.machine.peer import Peer
 from dos.server import read_verbs
 from dos.server.io import peer as peers
-from dos.server.io.worlds import Worlds
+from dos.server.io.worlds import OtherRepository, Worlds
 from dos.verbs.args import Field, fields
 from dos.verbs.context import Context
 from dos.verbs.invoke import invoke, reply_data
 from dos.verbs.table import VERBS
+from dos.workspace import Workspace
 
 TRUE = ("", "1", "true", "yes")  # of a flag in an address; `?all` means true
 FALSE = ("0", "false", "no")
@@ -36,10 +38,15 @@ class VerbAnswer(Struct, frozen=True, kw_only=True):
 class ServedContext(Context):
     """A context whose warnings are part of the answer, and which knows who asked."""
 
-    def __init__(self, workspace: Path, caller_pid: int | None = None) -> None:
-        """`caller_pid` is the process that asked, as the kernel named it."""
-        super().__init__(workspace=str(workspace), as_json=True)
+    def __init__(self, start: Path, place: Workspace, caller_pid: int | None = None) -> None:
+        """`place` is the workspace of `start`: what is on disk there is not asked again.
+
+        `caller_pid` is the process that asked, as the kernel named it.
+        """
+        super().__init__(workspace=str(start), as_json=True)
         self.caller_pid = caller_pid
+        for world in (self.world, self.lenient_world):
+            world.workspace = place
         self.notes: list[str] = []
 
     def warn(self, text: str) -> None:
@@ -61,7 +68,15 @@ class Answers:
         self._worlds.close()
 
     def line(self, line: bytes, peer: Peer) -> bytes:
-        """Return the line that answers a line of a socket."""
+        """Return the line that answers a line of a socket. No program but git is started for it.
+
+        Who asks may be behind walls that this process is not behind.
+        """
+        with commands.refused("the socket of the server starts no program"):
+            return self._line(line, peer)
+
+    def _line(self, line: bytes, peer: Peer) -> bytes:
+        """Return the line that answers a line."""
         try:
             request = socket_protocol.parse_request(line)
             if request.ask == read_verbs.HOOK:
@@ -80,28 +95,29 @@ class Answers:
         name = dialect or dialects.DEFAULT
         parsed = dialects.parse(name, moment, event)
         if parsed.cwd:
-            self._worlds.open_world(Path(parsed.cwd)).close()
+            self._worlds.find(Path(parsed.cwd))
         elif caller.pid is not None:
             event = {**event, "cwd": str(self._directory_of(caller.pid))}
         else:
             event = {**event, "cwd": str(self._root)}
         open_world: OpenWorld = self._worlds.open_world
         if moment == Moment.STOP:
-            open_world = open_lenient  # it asks git, whose process has one user
-        return answer_hook(
-            moment,
-            name,
-            event,
-            caller=caller,
-            open_world=open_world,
-            open_store=self._worlds.open_store,
-        )
+            open_world = self._worlds.open_unshared  # it asks git, whose process has one user
+        with commands.refused("the server starts no program for a hook"):
+            return answer_hook(
+                moment,
+                name,
+                event,
+                caller=caller,
+                open_world=open_world,
+                open_store=self._worlds.open_store,
+            )
 
     def verb(
         self, name: str, arguments: Mapping[str, Any], *, start: Path, caller_pid: int | None = None
     ) -> VerbAnswer:
-        """Run a verb in the workspace. Raises what the verb raises."""
-        context = ServedContext(start, caller_pid)
+        """Run a verb in the workspace of a folder. Raises what `Worlds.find` and the verb raise."""
+        context = ServedContext(start, self._worlds.find(start), caller_pid)
         try:
             reply = invoke(name, arguments, context)
             data = json.decode(json.encode(reply_data(reply, explained=False), order="sorted"))
@@ -131,11 +147,14 @@ class Answers:
         return self.verb(name, request.arguments, start=start, caller_pid=peer.pid)
 
     def _directory_of(self, pid: int) -> Path:
-        """Return where a process works, if that is in this repository; else the root."""
+        """Return where a process works, if that is in this repository; else the root.
+
+        Raises BadInput where it is in this repository and not in its workspace.
+        """
         try:
             directory = Path(f"/proc/{pid}/cwd").readlink()
-            self._worlds.open_world(directory).close()
-        except (OSError, DosError):
+            self._worlds.find(directory)
+        except (OSError, OtherRepository, WorkspaceMissing):
             return self._root
         return directory
 

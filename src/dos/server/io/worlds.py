@@ -5,6 +5,7 @@ counts its users and is really closed when the last of those is done with a copy
 """
 
 import os
+import shlex
 import threading
 from collections import OrderedDict
 from pathlib import Path
@@ -18,6 +19,11 @@ from dos.workspace import Workspace
 from dos.world import World, open_journal
 
 MOST_WORLDS = 16  # work trees of one repository
+
+
+class OtherRepository(BadInput):
+    """A folder is of another repository than that of the server."""
+
 
 _Stamp = tuple[int, ...] | None
 
@@ -89,15 +95,37 @@ class Worlds:
         self._worlds: OrderedDict[Workspace, SharedWorld] = OrderedDict()
         self._lock = threading.Lock()
 
-    def open_world(self, start: Path) -> World:
-        """Return the world of a folder; its user closes it.
+    def find(self, start: Path) -> Workspace:
+        """Return the workspace of a folder, as seen from there: that of this server.
 
-        Raises BadInput for a folder of another repository: its own server, or the command, answers
-        for that one.
+        Raises OtherRepository for a folder of another one, whose own server answers. Raises
+        BadInput for a folder that sets a root of its own: settings are those of the repository,
+        never of a folder that somebody has made and asks from.
         """
         place = workspace.find(start)
         if place.state != self.place.state:
-            raise BadInput(f"this server is that of {self.place.root}, not of {place.root}")
+            raise OtherRepository(f"this server is that of {self.place.root}, not of {place.root}")
+        if place.tree != self.place.tree and not workspace.is_work_tree(place):
+            raise BadInput(
+                f"{place.tree} is not a work tree of {self.place.root}, though its .git says so",
+                hint="`git worktree list` shows them; `git worktree add` makes one.",
+            )
+        if place.prefix != self.place.prefix:
+            raise BadInput(
+                f"this server is that of {self.place.root}, not of {place.root}",
+                hint=f"Ask the command: dos --workspace {shlex.quote(str(place.root))} VERB",
+            )
+        return place
+
+    def open_unshared(self, start: Path) -> World:
+        """Return a world of a folder for one thread alone. Raises what `find` raises."""
+        world = World(start, lenient=True)
+        world.workspace = self.find(start)
+        return world
+
+    def open_world(self, start: Path) -> World:
+        """Return the shared world of a folder; its user closes it. Raises what `find` raises."""
+        place = self.find(start)
         with self._lock:
             world = self._worlds.pop(place, None)
             if world is not None and not world.is_current:
