@@ -146,9 +146,12 @@ def test_a_jsonc_file_of_opencode_is_left_to_its_owner(root):
 def test_a_program_that_moved_is_found_again_and_one_that_works_stays(root, tmp_path):
     working = tmp_path / "venv" / "dos"
     working.parent.mkdir()
-    working.write_text("#!/bin/sh\n")
-    working.chmod(0o755)
-    for command, stays in ((str(working), True), ("/nowhere/dos", False)):
+    landed = root / "tools" / "dos"
+    landed.parent.mkdir()
+    for program in (working, landed):
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    for command, stays in ((str(working), True), ("/nowhere/dos", False), (str(landed), False)):
         entry = {"command": command, "args": ["mcp"], "type": "stdio"}
         put(root, "claude-code", json.dumps({"mcpServers": {"dos": entry}}))
         assert in_process("init", "--mcp", "claude-code").code == 0

@@ -14,7 +14,7 @@ from own_sessions import NO_MODEL, OwnRepository
 from programs import CLAUDE_CODE, CODEX, GEMINI, Program
 
 from dos.agenthooks.io import codex_trust
-from dos.agenthooks.wiring import is_ours
+from dos.agenthooks.wiring import HOSTS, commands, is_ours, verb_caller
 from dos.skills.io import packaged
 
 pytestmark = pytest.mark.programs
@@ -154,7 +154,10 @@ def test_the_hooks_of_the_plugin_refuse_a_write_into_a_held_lane(home, program):
     for words in PLUGIN_COMMANDS[program]:
         repository.run(str(path_of(program)), *words)
     if program is CODEX:  # its user looks at them and trusts them, as `/hooks` offers
-        trusted = codex_trust.trust(str(path_of(program)), repository.root, repository.environment)
+        written = commands(HOSTS["codex"], verb_caller("dos"))
+        trusted = codex_trust.trust(
+            str(path_of(program)), repository.root, repository.environment, written
+        )
         assert isinstance(trusted, list) and len(trusted) == 4
     steps = [
         program.write("api/written.md", "no\n"),

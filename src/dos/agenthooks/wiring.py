@@ -9,10 +9,12 @@ from msgspec import Struct
 
 from dos.agenthooks.events import Moment
 from dos.errors import BadInput
+from dos.permission.shell.words import NotReadable, Operator, Word, read_script
 from dos.text import quote
 
 # Of Claude Code and those that took over its names: other tools write nothing.
 WRITING_TOOLS = "Write|Edit|MultiEdit|NotebookEdit|Bash|mcp__.*"
+NAME = "dos"  # of the command
 SECONDS = 10
 EVERY = "all"
 SHIM_OPTIONS = ("-I", "-S")  # of Python: nothing of the user's, and no search for packages
@@ -160,6 +162,11 @@ def command(host: Host, moment: Moment, caller: str) -> str:
     return " ".join([*words, *UNLESS_GONE])
 
 
+def commands(host: Host, caller: str) -> frozenset[str]:
+    """Return the command lines of all hooks of a host."""
+    return frozenset(command(host, moment, caller) for moment in host.events.values())
+
+
 def entry(host: Host, event: str, caller: str) -> dict[str, Any]:
     """Return one hook of a host, as its settings have it."""
     made: dict[str, Any] = {}
@@ -183,7 +190,10 @@ def group(host: Host, event: str, caller: str) -> dict[str, Any]:
 
 
 def is_ours(text: object) -> bool:
-    """Whether a command line calls `dos hook` or the fast command, by whatever paths."""
+    """Whether a command line calls `dos hook` or the fast command, and does nothing else.
+
+    By whatever paths: such an entry makes room for a new one. It is not for running or trusting.
+    """
     return bool(_hook_words(text))
 
 
@@ -205,14 +215,28 @@ def _hook_words(text: object) -> list[str]:
     """The words after what calls dos; none for another command line."""
     if not isinstance(text, str):
         return []
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        return []
-    if tuple(words[-2:]) == UNLESS_GONE:
-        del words[-2:]
-    if words[1:2] == ["hook"] and words[0].rpartition("/")[2] == "dos":
+    words = _plain_words(text)
+    if words[1:2] == ["hook"] and words[0].rpartition("/")[2] == NAME:
         return words[2:]
     if tuple(words[1:3]) == SHIM_OPTIONS and "".join(words[3:4]).endswith(SHIM_FILE):
         return words[4:]
     return []
+
+
+def _plain_words(text: str) -> list[str]:
+    """The words of one command; none where a shell would expand some, or do anything else too."""
+    try:
+        tokens = read_script(text.strip()).tokens
+    except NotReadable:
+        return []
+    match tokens[-2:]:
+        case [Operator(text="||"), Word(text="true")]:  # UNLESS_GONE
+            tokens = tokens[:-2]
+    words: list[str] = []
+    for token in tokens:
+        if not isinstance(token, Word) or not token.is_literal:
+            return []
+        if token.has_glob or token.has_brace:
+            return []
+        words.append(token.text)
+    return words

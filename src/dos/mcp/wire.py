@@ -1,13 +1,12 @@
 """Tell an agent program of the MCP server of dos, in its settings file of this repository."""
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from dos.agenthooks.io.install import dos_command
+from dos.agenthooks.io.own_command import dos_command, works_outside_of
 from dos.agenthooks.json_settings import NotPlain
 from dos.errors import BadInput
 from dos.machine import filesystem
@@ -76,7 +75,7 @@ def _write(host: Host, root: Path, path: Path, *, force: bool, dry_run: bool) ->
             raise NotPlain(f"{host.rival} is there, which dos does not edit")
         before = _text(content, host)
         used = hosts.used_command(before, host)
-        if used and shutil.which(used):  # it works: the file stays as it is
+        if used and works_outside_of(root, used):  # the file stays as it is
             dos = used
         text = hosts.with_server(before, host, dos, force=force)
     except NotPlain as refusal:

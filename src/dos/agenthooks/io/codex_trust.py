@@ -2,23 +2,26 @@
 
 import subprocess
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import DecodeError, json
 
-from dos.agenthooks.wiring import is_ours
 from dos.unknown import Unknown
 from dos.version import VERSION
 
 SECONDS = 60
 
 
-def trust(program: str, tree: Path, environment: Mapping[str, str]) -> list[str] | Unknown:
-    """Trust every hook of ours in a work tree; return their keys, or why that failed.
+def trust(
+    program: str, tree: Path, environment: Mapping[str, str], commands: Collection[str]
+) -> list[str] | Unknown:
+    """Trust the hooks of a work tree whose command is one of these, byte for byte.
 
-    None is listed where Codex does not trust the folder itself: only its user can do that.
+    Returns their keys, or why that failed. None is listed where Codex does not trust the folder
+    itself: only its user can do that. Every other hook, however much it looks like one of ours, was
+    written by somebody else, who could have landed it.
     """
     requests: list[tuple[str, dict[str, Any]]] = [
         ("initialize", {"clientInfo": {"name": "dos", "version": VERSION}}),
@@ -28,7 +31,7 @@ def trust(program: str, tree: Path, environment: Mapping[str, str]) -> list[str]
     if isinstance(answers, Unknown):
         return answers
     hooks = [hook for each in answers[1].get("data", []) for hook in each.get("hooks", [])]
-    ours = [hook for hook in hooks if is_ours(hook.get("command"))]
+    ours = [hook for hook in hooks if hook.get("command") in commands]
     untrusted = [hook for hook in ours if hook.get("trustStatus") != "trusted"]
     if untrusted:
         value = {hook["key"]: {"trusted_hash": hook["currentHash"]} for hook in untrusted}

@@ -6,9 +6,6 @@ while nobody else changes the file, uninstalling brings back the very same bytes
 
 import os
 import re
-import shutil
-import subprocess
-import sys
 from contextlib import suppress
 from enum import StrEnum
 from functools import cached_property
@@ -19,6 +16,7 @@ from pathlib import Path
 from msgspec import DecodeError, Struct, ValidationError, json
 
 from dos.agenthooks import json_settings, toml_settings
+from dos.agenthooks.io.own_command import dos_command, leads_here, local_caller, own_shim_caller
 from dos.agenthooks.json_settings import NotPlain
 from dos.agenthooks.wiring import Form, Host, shim_caller, verb_caller
 from dos.errors import BadInput
@@ -29,9 +27,6 @@ from dos.workspace import Workspace
 USED_COMMAND = re.compile(rb"""(?<=")((?:/[^"' ]{1,4000}/)?dos)(?= hook |"\])""")
 USED_SHIM = re.compile(rb"""(?<=")(/[^"' ]{1,4000}) -I -S (/[^"' ]{1,4000}/shim\.py)(?= )""")
 PLUGIN_COMMAND = 'const COMMAND = ["dos"]'
-
-
-PROBE_SECONDS = 20.0
 
 
 class State(StrEnum):
@@ -54,8 +49,7 @@ class Before(Struct, frozen=True, kw_only=True):
 class Wiring:
     """The settings of one program in one work tree."""
 
-    def __init__(self, host: Host, workspace: Workspace, *, dos: str = "") -> None:
-        """`dos` is how the hooks call dos; default: by its name where that is on the PATH."""
+    def __init__(self, host: Host, workspace: Workspace) -> None:
         self.host = host
         self.tree = workspace.tree
         home = workspace.main_tree if host.reads_main_tree else workspace.tree
@@ -63,7 +57,6 @@ class Wiring:
         self._top = home
         # Without this folder in a linked worktree the program runs no hooks there.
         self._marker = Path(workspace.tree, host.path[0])
-        self._given_dos = dos
         self._record = workspace.state / "agenthooks" / f"{host.name}.json"
 
     @cached_property
@@ -77,21 +70,20 @@ class Wiring:
 
     @cached_property
     def dos(self) -> str:
-        """How the hooks call dos: as those that are there do, if that leads to a program."""
-        if self._given_dos:
-            return self._given_dos
+        """How the hooks call dos: as those that are there do, if that leads to this dos."""
         for used in USED_COMMAND.findall(self.content or b""):
-            word: str = used.decode(errors="replace")
-            if shutil.which(word):
+            word: str = os.fsdecode(used)
+            if leads_here(word):
                 return word
         return dos_command()
 
     @cached_property
     def caller(self) -> str:
-        """How the hooks that are there call dos, if that leads to a program; else as new ones."""
+        """How the hooks that are there call dos, if that leads to this dos; else as new ones."""
         for python, shim in USED_SHIM.findall(self.content or b""):
-            if os.access(python, os.X_OK) and os.path.isfile(shim):  # noqa: PTH113 - of bytes
-                return shim_caller(os.fsdecode(python), os.fsdecode(shim))
+            used = shim_caller(os.fsdecode(python), os.fsdecode(shim))
+            if used == own_shim_caller():
+                return used
         if USED_COMMAND.search(self.content or b""):
             return verb_caller(self.dos)
         return self.new_caller
@@ -102,7 +94,7 @@ class Wiring:
 
         Its paths are those of this machine, so in a file that is committed dos goes by its name.
         """
-        if self._given_dos or self._is_committed():
+        if self._is_committed():
             return verb_caller(self.dos)
         return local_caller(self.dos)
 
@@ -271,36 +263,6 @@ def plugin_text(dos: str) -> str:
     """Return the plugin of opencode with the command that it starts."""
     text = files("dos.agenthooks").joinpath("opencode_plugin.js").read_text(encoding="utf-8")
     return text.replace(PLUGIN_COMMAND, f"const COMMAND = {json.encode([dos]).decode()}", 1)
-
-
-def dos_command() -> str:
-    """Return how a hook calls this dos: by name where the PATH leads to it, else by its path."""
-    beside = Path(sys.executable).with_name("dos")
-    named = shutil.which("dos")
-    if named and (not beside.exists() or os.path.realpath(named) == os.path.realpath(beside)):
-        return "dos"
-    if beside.exists():
-        return str(beside)
-    return "dos"
-
-
-def local_caller(dos: str) -> str:
-    """Return how hooks of this machine call dos: by the fast command, where its Python runs dos."""
-    if not _runs_dos(sys.executable):
-        return verb_caller(dos)
-    return shim_caller(sys.executable, str(Path(__file__).with_name("shim.py")))
-
-
-def _runs_dos(python: str) -> bool:
-    """Whether an interpreter finds dos by itself, without the variables and folders of this one."""
-    if not python:
-        return False
-    words = [python, "-I", "-c", "import dos.agenthooks"]
-    try:
-        done = subprocess.run(words, capture_output=True, timeout=PROBE_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
 
 
 def _digest(content: bytes) -> str:

@@ -11,7 +11,7 @@ from dos.agenthooks import json_settings, toml_settings
 from dos.agenthooks.io import codex_trust
 from dos.agenthooks.io.install import State, Wiring, plugin_text
 from dos.agenthooks.json_settings import NotPlain
-from dos.agenthooks.wiring import Form, Host
+from dos.agenthooks.wiring import Form, Host, commands
 from dos.errors import BadInput
 from dos.text import LONGEST_PATH, quote
 from dos.unknown import Unknown
@@ -186,7 +186,8 @@ def _trust_codex(wiring: Wiring) -> tuple[State, list[str]]:
                 " `dos hooks install codex` again where Codex is installed."
             )
         ]
-    keys = codex_trust.trust(program, wiring.tree, os.environ)
+    written = commands(wiring.host, wiring.new_caller)
+    keys = codex_trust.trust(program, wiring.tree, os.environ, written)
     if isinstance(keys, Unknown):
         return State.UNTRUSTED, [f"Codex could not be told to trust the hooks: {keys.why}"]
     if len(keys) < len(wiring.host.events):

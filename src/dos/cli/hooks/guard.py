@@ -15,7 +15,7 @@ from msgspec import Struct, to_builtins
 
 from dos.agenthooks import guard
 from dos.agenthooks.guard import Caller, Launch, Wishes
-from dos.agenthooks.io.install import dos_command, local_caller
+from dos.agenthooks.io.own_command import dos_command, local_caller
 from dos.mcp.hosts import HOSTS
 from dos.text import quote
 from dos.verbs.args import Option
