@@ -5,6 +5,7 @@ import unicodedata
 
 import pytest
 from commanding import git
+from growth import grows_less_than
 
 from dos import workspace
 from dos.permission.ask import Ask, Asker, AskerKind, Footprint
@@ -109,6 +110,44 @@ def test_no_name_is_too_odd(tree, path):
         assert judge(Ask(asker=holder, tool="Write", footprint=footprint)).reason_class
 
 
+def deep(tree):
+    """A path nearly as long as the kernel takes it, with a link at its end."""
+    path = tree / "api" / "/".join(["d" * 9] * 300)
+    path.mkdir(parents=True)
+    (path / "out").symlink_to(tree / "docs")
+    return str(path.relative_to(tree))
+
+
+def test_a_path_that_no_system_takes_is_not_followed(tree):
+    for path in ("api/" + "a/" * 3_000 + "x", "api/" + "x" * 5_000):
+        found = resolve(Footprint(paths=(path, "docs/x")), tree)
+        assert found.paths == ("docs/x",) and found.unknown
+    for path in ("api/" + "./" * 3_000 + "../docs/x", "api/" + "n/../" * 2_000 + "../docs/x"):
+        found = resolve(Footprint(paths=(path,)), tree)
+        assert found.paths == ("docs/x",), "a program that computes it can write there"
+        assert found.unknown
+    longest = deep(tree)
+    found = resolve(Footprint(paths=(f"{longest}/out/x", f"{longest}/new")), tree)
+    assert found.paths == ("docs/x", f"{longest}/new") and not found.unknown
+
+
+def test_many_long_paths_cost_what_their_length_does(tree):
+    longest = deep(tree)
+    (tree / "a").symlink_to("b/" * 2_000)
+
+    def lead(times):
+        paths = (f"{longest}/{number}/x" for number in range(times))
+        resolve(Footprint(paths=(*paths, "a/" * (20 * times))), tree)
+
+    assert grows_less_than(40, lead, 100, 2_000)
+    assert grows_less_than(40, lambda size: led(tree, "../" * size), 1_000, 20_000)
+    paths = tuple(f"{longest}/{number}/x" for number in range(2_000))
+    assert resolve(Footprint(paths=paths), tree).unknown, "too much to look at"
+    honest = tuple(f"api/module{number}/sub/file.py" for number in range(2_000))
+    found = resolve(Footprint(paths=honest), tree)
+    assert found.paths == honest and not found.unknown
+
+
 def test_both_forms_of_a_letter_are_one_name(tree):
     composed = unicodedata.normalize("NFC", "api/é")
     apart = unicodedata.normalize("NFD", "api/é")
@@ -142,6 +181,35 @@ def test_a_lane_keeps_its_own_tree_and_leaves_the_others(lanes, tree, tmp_path):
     )  # fmt: skip
     found = led(own, str(lanes / "docs/x"), str(tree / "docs/x"))
     assert len(found) == 2, "also where nobody says which trees there are"
+
+
+@pytest.mark.parametrize("name", ["shop.git", ".bare"])
+def test_what_is_beside_a_bare_repository_is_nobodys_business(tree, tmp_path, name):
+    git("-c", "user.name=A", "-c", "user.email=a@b", "commit", "--allow-empty", "-qm", "begin",
+        cwd=tree)  # fmt: skip
+    bare = tmp_path / "code" / name
+    git("clone", "--quiet", "--bare", str(tree), str(bare), cwd=tmp_path)
+    work = tmp_path / "code" / "main"
+    git("worktree", "add", "--quiet", str(work), cwd=bare)
+    place = workspace.find(work)
+    lane = place.worktrees / "api"
+    git("clone", "--quiet", "--shared", str(bare), str(lane), cwd=tmp_path)
+    beside = str(tmp_path / "code" / "notes.md")
+    for top in (work, lane):
+        found = led(top, beside, str(bare / "config"), "api/x", guarded=guarded_trees(place))
+        assert found == (str(bare / "config"), "api/x")
+        assert led(top, beside, str(bare / "config")) == (str(bare / "config"),)
+    assert led(lane, str(work / "x"), guarded=guarded_trees(place)) == (str(work / "x"),)
+
+
+def test_the_files_of_git_around_a_submodule_stay_guarded(tree):
+    modules = tree / ".git" / "modules"
+    modules.mkdir()
+    git("init", "--quiet", "--separate-git-dir", str(modules / "part"), "docs/part", cwd=tree)
+    part = tree / "docs" / "part"
+    guarded = guarded_trees(workspace.find(part))
+    kept = (str(modules / "other" / "config"), str(tree / ".git" / "config"))
+    assert led(part, *kept, "x", str(tree / "api" / "x"), guarded=guarded) == (*kept, "x")
 
 
 def test_a_tree_that_is_reached_by_a_link_is_the_same_tree(tree, tmp_path):

@@ -21,6 +21,11 @@ from dos.permission.shell.tree_paths import from_tree
 from dos.workspace import Workspace, find
 
 MOST_LINKS = 40  # as the kernel follows them
+LONGEST_PATH = 4_096  # characters; no system takes more
+# Characters of the names that are looked up for one footprint: the kernel walks each from its
+# beginning, so that deep folders cost the square of their depth.
+MOST_LOOKED_UP = 4_000_000
+_TOO_LONG = "a path is too long to be followed"
 # Links to the folders of a process: which one that is depends on who asks.
 _OF_A_PROCESS = frozenset(("cwd", "root", "fd"))
 _STREAM = re.compile(r"/proc/(?:self|thread-self|\d+)/fd/\d+")
@@ -38,60 +43,102 @@ def resolve(footprint: Footprint, root: str | Path, *, guarded: Iterable[Path] =
     top = os.path.realpath(root)
     places: list[str] | None = None
     kept: dict[str, None] = {}
+    unknown = footprint.unknown
+    follower = _Follower()
     for path in footprint.paths:
-        found = _resolved(path, top)
+        # A program that computes the path itself may still be able to write there.
+        named = path if len(path) <= LONGEST_PATH else posixpath.normpath(path)
+        found = _resolved(named, top, follower) if len(named) <= LONGEST_PATH else None
+        if found is None or named is not path:
+            unknown = unknown or _TOO_LONG
+        if found is None:
+            continue
         if is_outside_of_tree(found):
             if places is None:
                 places = _guarded_places(top, guarded)
             if not _leads_through_a_process(found) and not _is_inside_any(found, places):
                 continue
         kept.setdefault(found)
-    return structs.replace(footprint, paths=tuple(kept))
+    return structs.replace(footprint, paths=tuple(kept), unknown=unknown)
 
 
 def guarded_trees(workspace: Workspace) -> tuple[Path, ...]:
     """Return the folders of a workspace that only their own holders may write to."""
     trees = [workspace.tree, workspace.root, workspace.worktrees, workspace.state]
     if workspace.common is not None:
-        trees += [workspace.common, workspace.common.parent]
+        trees += _of_repository(workspace.common)
     return tuple(trees)
 
 
-def _resolved(path: str, top: str) -> str:
-    """Where one path leads, relative to the top where it is below it."""
+def _resolved(path: str, top: str, follower: "_Follower") -> str | None:
+    """Where one path leads, relative to the top where it is below it; None: it is not known."""
     if path == "~" or path.startswith("~/"):
         path = os.path.expanduser(path)  # noqa: PTH111
-    return from_tree(_followed(f"{top}/{path}" if path[:1] != "/" else path), base=top, root=top)
+    found = follower.follow(f"{top}/{path}" if path[:1] != "/" else path)
+    return None if found is None else from_tree(found, base=top, root=top)
 
 
-def _followed(path: str) -> str:
-    """A path without links, and without `..` that follow them.
+class _Follower:
+    """Follows the links in the paths of one footprint, each folder once."""
 
-    Links of a process stay: here they would lead to the folders of this one.
-    """
-    rest = path.split("/")[::-1]
-    done = ""
-    links = 0
-    while rest:
-        name = rest.pop()
-        if name in ("", "."):
-            continue
-        if name == "..":
-            done = done.rpartition("/")[0]
-            continue
-        done = f"{done}/{name}"
-        if done == "/proc":
-            return posixpath.normpath("/".join([done, *reversed(rest)]))
+    def __init__(self) -> None:
+        self._folders: dict[str, str | None] = {}
+        self._looked_up = 0
+        self._missing = "\0"  # a folder that is not there, so that nothing is below it
+
+    def follow(self, path: str) -> str | None:
+        """A path without links, and without `..` that follow them; None where that takes too long.
+
+        Links of a process stay: here they would lead to the folders of this one.
+        """
+        folder, _, name = path.rpartition("/")
+        if not folder or name in ("", ".", ".."):
+            return self._walk("", path)
+        if folder not in self._folders:
+            self._folders[folder] = self._walk("", folder)
+        begun = self._folders[folder]
+        return None if begun is None else self._walk(begun.removesuffix("/"), name)
+
+    def _walk(self, done: str, more: str) -> str | None:
+        """What follows of a path after a folder that has no links in it."""
+        if done == "/proc" or done.startswith("/proc/"):
+            return posixpath.normpath(f"{done}/{more}")
+        rest = more.split("/")[::-1]
+        links = 0
+        while rest:
+            name = rest.pop()
+            if name in ("", "."):
+                continue
+            if name == "..":
+                done = done.rpartition("/")[0]
+                continue
+            done = f"{done}/{name}"
+            if done == "/proc":
+                return posixpath.normpath("/".join([done, *reversed(rest)]))
+            self._looked_up += len(done)
+            if self._looked_up > MOST_LOOKED_UP:
+                return None
+            target = self._target(done)
+            if not target:
+                continue
+            links += 1
+            if links > MOST_LINKS:
+                break
+            done = "" if target.startswith("/") else done.rpartition("/")[0]
+            rest += reversed(target.split("/"))
+        return "/".join([done, *reversed(rest)]) or "/"
+
+    def _target(self, path: str) -> str:
+        """Where a link leads; empty for what is no link, also for a name that no file can have."""
+        if path.startswith(self._missing):
+            return ""
         try:
-            target = os.readlink(done)  # noqa: PTH115
-        except (OSError, ValueError):  # no link, or a name that no file can have
-            continue
-        links += 1
-        if links > MOST_LINKS:
-            break
-        done = "" if target.startswith("/") else done.rpartition("/")[0]
-        rest += reversed(target.split("/"))
-    return "/".join([done, *reversed(rest)]) or "/"
+            return os.readlink(path)  # noqa: PTH115
+        except FileNotFoundError:
+            self._missing = f"{path}/"
+        except (OSError, ValueError):
+            pass
+        return ""
 
 
 def _leads_through_a_process(path: str) -> bool:
@@ -116,24 +163,34 @@ def _guarded_places(top: str, guarded: Iterable[Path]) -> list[str]:
 
 def _of_tree(top: Path) -> list[str]:
     """The user's repository, and the other lanes' trees, as the work tree itself names them."""
-    places: list[str] = []
+    places: list[Path] = []
     alternates = top / ".git" / "objects" / "info" / "alternates"
     try:
         lines = alternates.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-        places += [str(Path(line).parent.parent) for line in lines if line.startswith("/")]
+        for line in lines:
+            if line.startswith("/"):
+                places += _of_repository(Path(line).parent)
     except OSError:
         pass
     if top.parent.name == "worktrees":
-        places.append(str(top.parent))
+        places.append(top.parent)
     try:
         found = find(top)
     except DosError:
-        return places
+        return list(map(str, places))
     if found.common is not None:
-        places += [str(found.common), str(found.worktrees)]
-        if found.common.name == ".git":
-            places.append(str(found.common.parent))
-    return places
+        places += [*_of_repository(found.common), found.worktrees]
+    return list(map(str, places))
+
+
+def _of_repository(common: Path) -> list[Path]:
+    """Git's common directory with what belongs to it: its checkout, or that of a submodule's owner.
+
+    What else is beside a bare repository belongs to somebody else.
+    """
+    if common.name == ".git":
+        return [common, common.parent]
+    return [common, *(folder for folder in common.parents if folder.name == ".git")]
 
 
 def _is_inside_any(path: str, places: Sequence[str]) -> bool:
