@@ -293,16 +293,34 @@ def test_a_waiting_loop_is_held_four_times_and_again_after_a_reset(repository):
     assert held_more == [True, True, False], "one was held since the reset"
 
 
-def test_the_session_hook_binds_a_conversation_to_the_lease_of_its_run(repository):
+def test_the_session_hook_binds_a_conversation_to_the_lease_of_its_process(repository):
+    words = ("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--pid", str(os.getpid()))
+    assert in_process(*words).code == 0
+    raw = {"hook_event_name": "SessionStart", "session_id": "mine", "cwd": str(repository)}
+    told = ask(raw, moment="session")
+    assert "lane api" in told["hookSpecificOutput"]["additionalContext"]
+    events = in_process("journal", "tail").out
+    assert '"session_bound"' in events and f'"pid":{os.getpid()}' in events
+    assert decision(ask(event(repository, path="web/x", session="mine"))) == "deny"
+
+
+def test_the_session_hook_takes_nobodys_word_for_a_conversation(repository):
     take("api", run=RUN)
     raw = {"hook_event_name": "SessionStart", "session_id": "mine", "cwd": str(repository)}
     told = ask(raw, moment="session", environment=HOLDER)
     assert "lane api" in told["hookSpecificOutput"]["additionalContext"]
     outside = event(repository, path="web/x", session="mine")
-    assert decision(ask(outside)) == "deny", "it is known without the variable"
-    assert decision(ask(event(repository, path="web/x", session="other"))) is None
+    assert decision(ask(outside)) is None, "the name of a run is no proof"
+    assert decision(ask(outside, environment=HOLDER)) == "deny", "each hook of the run names it"
     stranger = ask({**raw, "session_id": "other"}, moment="session")
     assert "workers hold" in stranger["hookSpecificOutput"]["additionalContext"]
+
+
+def test_an_agent_of_the_fleet_binds_no_conversation(repository, monkeypatch):
+    words = ("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--session", "mine")
+    monkeypatch.setenv("DOS_LEASE_KEY", "k")
+    assert in_process(*words).code == 77
+    assert in_process(*words[:-2]).code == 0, "what it takes for itself is its own"
 
 
 def test_a_lease_that_is_taken_for_a_conversation_binds_it(repository):

@@ -21,7 +21,7 @@ from dos.lanes.io.held_leases import lease_request
 from dos.lease import Lease
 from dos.machine import process
 from dos.permission.ask import AskerKind
-from dos.permission.io.asker import RUN_VARIABLES, find_asker, is_lane_tree
+from dos.permission.io.asker import RUN_VARIABLES, find_asker, is_lane_tree, lease_to_bind
 from dos.permission.io.record import bind_session, session_stream
 from dos.world import World, open_journal
 
@@ -182,7 +182,7 @@ def test_a_caller_that_is_gone_is_nobody(scene, pid):
 
 def test_a_bound_session_holds_its_lease_until_that_ends(scene):
     lease = scene.take()
-    bind_session(scene.store, "mine", "api", lease.fence)
+    bind_session(scene.store, "mine", lease, of_process=False)
     assert scene.ask(session="mine").fence == lease.fence
     assert scene.kind(session="other") is PERSON
     assert scene.kind(session="") is PERSON
@@ -190,7 +190,7 @@ def test_a_bound_session_holds_its_lease_until_that_ends(scene):
     assert scene.kind(session="mine") is PERSON, "it was given back"
     again = scene.take()
     assert scene.kind(session="mine") is PERSON, "of the next lease it knows nothing"
-    bind_session(scene.store, "mine", "api", again.fence)
+    bind_session(scene.store, "mine", again, of_process=False)
     scene.store.revoke(again.fence, version=again.version, reason="dead")
     found = scene.ask(session="mine")
     assert (found.kind, found.lane, found.fence) == (LOST, "api", again.fence)
@@ -198,7 +198,7 @@ def test_a_bound_session_holds_its_lease_until_that_ends(scene):
 
 def test_a_session_whose_lane_was_taken_over_has_lost_it(scene):
     lease = scene.take(ttl_ms=1)
-    bind_session(scene.store, "mine", "api", lease.fence)
+    bind_session(scene.store, "mine", lease, of_process=False)
     time.sleep(0.005)
     assert scene.kind(session="mine") is HOLDER
     scene.take()
@@ -207,11 +207,76 @@ def test_a_session_whose_lane_was_taken_over_has_lost_it(scene):
 
 def test_binding_to_a_lease_with_a_key_binds_only_its_own_processes(scene):
     lease = scene.take(key=KEY)
-    bind_session(scene.store, "mine", "api", lease.fence)
+    bind_session(scene.store, "mine", lease, of_process=False)
     assert scene.kind(session="mine") is PERSON
     own = scene.take("docs", key=KEY + "2", pid=os.getpid())
-    bind_session(scene.store, "mine", "docs", own.fence)
+    bind_session(scene.store, "mine", own, of_process=False)
     assert scene.ask(session="mine").lane == "docs"
+
+
+def session_hook(scene, session, pid, **environment):
+    """What the hook at the start of a conversation does, for the process that calls it."""
+    world = World(scene.root)
+    try:
+        asker = find_asker(
+            world, session=session, tree=scene.root, caller_pid=pid, environment=environment
+        )
+        lease = lease_to_bind(world, session=session, fence=asker.fence, caller_pid=pid)
+    finally:
+        world.close()
+    if lease is not None:
+        bind_session(scene.store, session, lease, of_process=True)
+    return lease
+
+
+def test_the_hook_of_a_session_binds_it_for_its_own_process_alone(scene):
+    lease = scene.take(pid=os.getpid())
+    child = scene.start().pid
+    assert session_hook(scene, "mine", child).fence == lease.fence
+    assert scene.ask(session="mine", pid=child).fence == lease.fence
+    scene.store.revoke(lease.fence, version=lease.version, reason="dead")
+    assert scene.kind(session="mine", pid=child) is LOST, "the conversation remembers"
+    assert scene.kind(session="mine", pid=1) is PERSON, "and is that of nobody else"
+    assert scene.kind(session="mine", pid=2**22 + 7) is PERSON
+
+
+@pytest.mark.parametrize("key", ["", KEY])
+def test_an_agent_cannot_claim_the_session_of_a_person(scene, key):
+    """It names the person's session in an event of its own, and has a lease of its own."""
+    parent = scene.start(sys.executable, "-c", PARENT, stdout=subprocess.PIPE, text=True)
+    agent = int(parent.stdout.readline())
+    carried = {"DOS_LEASE_KEY": key} if key else {}
+    try:
+        lease = scene.take(pid=parent.pid, key=key)
+        session_hook(scene, "a person's", agent, **carried)
+        assert scene.kind(session="a person's") is PERSON
+        scene.store.revoke(lease.fence, version=lease.version, reason="dead")
+        assert scene.kind(session="a person's") is PERSON, "it has lost nothing"
+        own = scene.take("docs")
+        bind_session(scene.store, "a person's", own, of_process=False)
+        scene.take(pid=parent.pid, key=key + "2" if key else "")
+        session_hook(scene, "a person's", agent, **carried and {"DOS_LEASE_KEY": key + "2"})
+        assert scene.ask(session="a person's").fence == own.fence, "what its user said stands"
+    finally:
+        psutil.Process(agent).kill()
+
+
+def test_the_name_of_a_run_binds_no_session(scene):
+    scene.take(run=RUN)
+    assert session_hook(scene, "a person's", os.getpid(), CID_RUN_ID=RUN) is None
+    assert scene.kind(session="a person's") is PERSON
+    assert scene.kind(session="a person's", CID_RUN_ID=RUN) is HOLDER, "each hook names it"
+
+
+def test_two_processes_do_not_take_a_session_from_each_other(scene):
+    first, second = scene.start().pid, scene.start().pid
+    scene.take(pid=first)
+    lease = scene.take("docs", pid=second)
+    assert session_hook(scene, "mine", first) is not None
+    assert session_hook(scene, "mine", second) is None
+    scene.started[0].kill()
+    scene.started[0].wait()
+    assert session_hook(scene, "mine", second).fence == lease.fence, "it was resumed elsewhere"
 
 
 ODD_SESSIONS = ["\0", "../../x", "a/b", "é", "x" * 5_000, "\ud800", "\udcff", "\n", " ", "%2e"]
@@ -221,7 +286,7 @@ ODD_SESSIONS = ["\0", "../../x", "a/b", "é", "x" * 5_000, "\ud800", "\udcff", "
 def test_no_name_of_a_session_is_too_odd(scene, session):
     lease = scene.take()
     assert scene.kind(session=session) is PERSON
-    bind_session(scene.store, session, "api", lease.fence)
+    bind_session(scene.store, session, lease, of_process=False)
     assert scene.kind(session=session) is HOLDER
     assert scene.kind(session=session + "x") is PERSON
 
@@ -242,7 +307,7 @@ FORGED = {
 
 def test_without_its_key_nothing_makes_a_caller_the_holder(scene):
     lease = scene.take(key=KEY, run=RUN)
-    bind_session(scene.store, "its", "api", lease.fence)
+    bind_session(scene.store, "its", lease, of_process=False)
     for count in (1, 2, len(FORGED)):
         for names in combinations(FORGED, count):
             environment = {name: FORGED[name](lease) for name in names}
@@ -321,7 +386,7 @@ def test_time_does_not_grow_with_the_history(tmp_path):
     scenes = [Scene(tmp_path / name) for name in ("short", "long")]
     for scene, count in zip(scenes, (20, 3_000), strict=True):
         lease = scene.take()
-        bind_session(scene.store, "mine", "api", lease.fence)
+        bind_session(scene.store, "mine", lease, of_process=False)
         fact = HookAnswered(moment="pretool", action="DENY", tool="Write", session="mine")
         entry = Entry(stream=session_stream("mine"), kind=fact.kind, body=fact)
         scene.store.append_all([entry] * count)

@@ -4,7 +4,7 @@ from dos import workspace
 from dos.agenthooks.events import Action, HookVerdict, Moment
 from dos.agenthooks.io.hook_call import HookCall
 from dos.permission.ask import Asker, AskerKind
-from dos.permission.io.asker import find_asker
+from dos.permission.io.asker import find_asker, lease_to_bind
 from dos.permission.io.record import bind_session
 from dos.text import join_some
 
@@ -12,8 +12,9 @@ from dos.text import join_some
 def answer(call: HookCall) -> HookVerdict:
     """Bind the conversation to the lease of the process that runs it, and tell the agent.
 
-    A process that holds no lease is bound to none: that is for its user (`dos lease-lane acquire
-    --session ID`). A conversation that was bound before keeps its lease.
+    Only where the hook descends from that process: an event can name any conversation. Whoever has
+    no such lease is bound to none; that is for its user (`dos lease-lane acquire --session ID`). A
+    conversation that was bound before keeps its lease.
     """
     if call.event.moment != Moment.SESSION or not call.is_known:
         return HookVerdict()
@@ -24,8 +25,11 @@ def answer(call: HookCall) -> HookVerdict:
         caller_pid=call.caller.pid,
         environment=call.caller.environment,
     )
-    if asker.kind is AskerKind.HOLDER and asker.fence is not None and call.session:
-        bind_session(call.store, call.session, asker.lane, asker.fence)
+    lease = lease_to_bind(
+        call.world, session=call.session, fence=asker.fence, caller_pid=call.caller.pid
+    )
+    if asker.kind is AskerKind.HOLDER and lease is not None:
+        bind_session(call.store, call.session, lease, of_process=True)
     told = _told(asker)
     if not told:
         return HookVerdict()

@@ -5,7 +5,8 @@ one. Only the holder can renew the lease (`dos lease-lane heartbeat`) or release
 `dos lease-lane reap` can revoke the lease as soon as that process has exited; without --pid, only
 after the lease has expired. With --again as well, an owner that calls again from the same process
 keeps the lease that it has, renewed. With --session the conversation of that name in an agent
-program holds the lease, too: its hooks then refuse what lies outside of the lane.
+program holds the lease, too: its hooks then refuse what lies outside of the lane. An agent of a
+fleet cannot give --session.
 """
 
 import time
@@ -29,10 +30,11 @@ from dos.regions import region
 from dos.text import comparison_key, quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
+from dos.verbs.table import VERBS
 
 LONGEST_INTERVAL_SECONDS = 86_400  # between two retries
 SHORTEST_TRY_SECONDS = 0.5  # a journal in use is locked for a few milliseconds at a time
-EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2, "lock-busy": 4}
+EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2, "lock-busy": 4, "not_permitted": 77}
 
 
 class Args(Struct, kw_only=True):
@@ -96,6 +98,11 @@ class Outcome(Struct, frozen=True, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     """Take the lease, and reply with it or with the refusal and what to do about it."""
     validated_name(args.owner, "owner")
+    if args.session:
+        from dos.verbs import permission  # few conversations are named
+
+        # An agent could name that of anybody.
+        permission.check_permission(VERBS["lease-lane acquire"], args, context, "--session")
     if args.retries < 0 or not 0 <= args.retry_interval <= LONGEST_INTERVAL_SECONDS:
         raise BadInput(
             "--retries cannot be below 0, and --retry-interval must be between 0 and "
@@ -111,7 +118,7 @@ def run(args: Args, context: Context) -> Reply:
     if outcome.lease is None:
         return _refusal(args, context, ask, request, outcome.decision)
     if args.session:
-        bind_session(context.journal, args.session, outcome.lease.lane, outcome.lease.fence)
+        bind_session(context.journal, args.session, outcome.lease, of_process=False)
     return Reply(
         data=_data(args, request, outcome.decision, outcome.lease),
         plain=arbitrate.sentence(outcome.decision),

@@ -89,6 +89,10 @@ class SessionBound(Fact, frozen=True, kw_only=True):
     session: str
     lane: str
     fence: int
+    # The process of the lease, where descent from it is the proof: the conversation is then that
+    # of its descendants alone. None: a person named the conversation.
+    pid: int | None = None
+    pid_started: float | None = None
 
 
 class ExportAdvanced(Fact, frozen=True, kw_only=True):

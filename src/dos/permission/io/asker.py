@@ -3,7 +3,8 @@
 What an agent can set proves nothing that helps it. The key of a lease proves its holder, and so
 does descent from its process. The id of a run, and a session, name a lease only where the lease has
 no key, because a person took it; of a lease with a key they are believed only together with the
-process. A key that fits no lease is that of a lease that has ended.
+process. So is a session that was bound by its own hook, since the event of a hook can name any
+session. A key that fits no lease is that of a lease that has ended.
 """
 
 from collections.abc import Mapping, Sequence
@@ -79,6 +80,30 @@ def find_asker(
     )
 
 
+def lease_to_bind(
+    world: World, *, session: str, fence: int | None, caller_pid: int | None
+) -> Lease | None:
+    """Return the lease of a fence if the hook of a session may bind the session to it.
+
+    The caller has to descend from the process of the lease, and the session must not be somebody
+    else's: of a person who named it for another lease, or of another process that lives.
+    """
+    family = _Family(caller_pid)
+    with world.journal.backend.read() as view:
+        leases = view.leases()
+        proven = [lease for lease in leases if lease.fence == fence and family.holds(lease)]
+        if not proven:
+            return None
+        earlier = _newest_binding(view, session)
+        if earlier is not None and earlier.pid is None:
+            is_taken = earlier.fence != fence and _lease_of(view, leases, earlier) is not None
+        elif earlier is not None:
+            is_taken = not family.is_of(earlier) and not _has_exited(earlier)
+        else:
+            is_taken = False
+    return None if is_taken or not session else proven[0]
+
+
 def is_lane_tree(tree: Path, world: World | None = None) -> bool:
     """Whether a work tree is that of a lane of a fleet."""
     top = tree.resolve()
@@ -106,8 +131,8 @@ def _holder(
     family = _Family(caller_pid)
     if lease := _by_run(leases, family, environment):
         return lease
-    bound = _bound(view, leases, session) if session else None
-    if bound is not None and (isinstance(bound, tuple) or family.may_claim(bound)):
+    bound = _bound(view, leases, session, family)
+    if bound is not None:
         return bound
     for lease in leases:
         if family.holds(lease):
@@ -147,23 +172,51 @@ class _Family:
 
     def holds(self, lease: Lease) -> bool:
         """Whether the process of a lease runs, and is the caller or an ancestor of it."""
-        if self._pid is None or lease.pid is None:
-            return False
-        if self._pids is None:
-            self._pids = [self._pid, *process.ancestors(self._pid)]
-        return lease.pid in self._pids and process.holder_is_running(lease) is True
+        return self._includes(lease.pid) and process.holder_is_running(lease) is True
+
+    def is_of(self, binding: doors.SessionBound) -> bool:
+        """Whether the process that a session was bound by runs, and is one of the family."""
+        return self._includes(binding.pid) and not _has_exited(binding)
 
     def may_claim(self, lease: Lease) -> bool:
         """Whether a name alone makes the caller the holder: of a lease without a key it does."""
         return not lease.key_hash or self.holds(lease)
 
+    def _includes(self, pid: int | None) -> bool:
+        if self._pid is None or pid is None:
+            return False
+        if self._pids is None:
+            self._pids = [self._pid, *process.ancestors(self._pid)]
+        return pid in self._pids
 
-def _bound(view: ReadTransaction, leases: Sequence[Lease], session: str) -> Lease | _Lost | None:
+
+def _has_exited(binding: doors.SessionBound) -> bool:
+    """Whether the process that a session was bound by is gone."""
+    if binding.pid is None or binding.pid_started is None:
+        return True
+    return process.has_exited(binding.pid, binding.pid_started)
+
+
+def _bound(
+    view: ReadTransaction, leases: Sequence[Lease], session: str, family: "_Family"
+) -> Lease | _Lost | None:
     """The lease that a session was bound to last. One that was given back leaves it free."""
+    binding = _newest_binding(view, session)
+    if binding is None or (binding.pid is not None and not family.is_of(binding)):
+        return None
+    bound = _lease_of(view, leases, binding)
+    if isinstance(bound, Lease) and not family.may_claim(bound):
+        return None
+    return bound
+
+
+def _newest_binding(view: ReadTransaction, session: str) -> doors.SessionBound | None:
+    if not session:
+        return None
     stream = bound_stream(session)
     newest = view.load(stream, max(0, view.head(stream) - 1), 1)
     for _, fact in select(newest, doors.SessionBound):
-        return _lease_of(view, leases, fact)
+        return fact
     return None
 
 

@@ -1,8 +1,11 @@
 """Record what an asker was told: denials, warnings, and questions to a person. Not a plain yes."""
 
+from msgspec import structs
+
 from dos.journal import streams
 from dos.journal.events.doors import HookAnswered, SessionBound
 from dos.journal.store import Store
+from dos.lease import Lease
 from dos.permission.ask import Allow, Answer, Ask, AskPerson, Deny
 from dos.text import replace_undecodable
 
@@ -48,13 +51,20 @@ def is_repeated(store: Store, ask: Ask, answer: Answer) -> bool:
         return view.keyed(session_stream(ask.asker.session), key) is not None
 
 
-def bind_session(store: Store, session: str, lane: str, fence: int) -> None:
+def bind_session(store: Store, session: str, lease: Lease, *, of_process: bool) -> None:
     """Make a conversation the holder of a lease, for the hooks that its program calls.
 
-    Binding it to the same lease again changes nothing. Raises StoreFailed.
+    With `of_process` only where these descend from the process of the lease; else a person has
+    named the conversation. Binding it to the same lease again changes nothing. Raises StoreFailed.
     """
-    fact = SessionBound(session=_short(session, _LONGEST_SESSION), lane=lane, fence=fence)
-    store.record(bound_stream(session), fact, key=f"fence/{fence}")
+    fact = SessionBound(
+        session=_short(session, _LONGEST_SESSION), lane=lease.lane, fence=lease.fence
+    )
+    key = f"fence/{lease.fence}"
+    if of_process:
+        fact = structs.replace(fact, pid=lease.pid, pid_started=lease.pid_started)
+        key = f"{key}/process"
+    store.record(bound_stream(session), fact, key=key)
 
 
 def session_stream(session: str) -> str:
