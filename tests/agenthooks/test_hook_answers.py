@@ -248,6 +248,25 @@ def test_a_call_is_remembered_by_digests_and_never_by_its_content(repository):
     assert "secret" not in raw.out and "cat x" not in raw.out
 
 
+def test_what_is_remembered_of_a_call_is_bounded_whatever_a_program_sends(repository):
+    long = {"DOS_RUN_ID": "r" * 100_000}
+    raw = posttool(
+        repository, tool_name="t" * 100_000, session_id="s" * 100_000,
+        toolCall={"args": {}}, tool_input={"TargetFile": "p" * 100_000},
+    )  # fmt: skip
+    said = [ask(raw, moment="posttool", environment=long) for _ in range(3)]
+    assert decision(said[-1]) == "told"
+    ask(event(repository, path="docs/" + "p" * 100_000, tool="w" * 100_000), environment=long)
+    raw["tool_response"] = {}
+    honest = posttool(repository, tool_input={"TargetFile": "docs/a.md"}, session_id="short")
+    ask(honest, moment="posttool", environment={"DOS_RUN_ID": RUN})
+    events = in_process("journal", "tail", "--json").lines
+    assert max(len(json.dumps(each)) for each in events) < 10_000
+    last = events[-1]["body"]
+    assert (last["tool"], last["run_id"]) == ("Bash", RUN)
+    assert last["paths"] == ["docs/a.md"], "what an honest program sends is kept"
+
+
 def test_tools_that_poll_are_left_out_and_the_numbers_can_be_set(repository):
     (repository / "dos.toml").write_text(
         f'{CONFIG}[tool_stream]\nrepeat_n = 2\nstall_n = 2\nignore_tools = ["bash"]\n'

@@ -7,6 +7,7 @@ from dos.errors import DosError
 from dos.journal import streams
 from dos.journal.backends.open import embedded_path
 from dos.journal.events.fleet import HookFault
+from dos.permission.io.record import storable
 from dos.world import World, open_journal
 
 LONGEST_PROBLEM = 500
@@ -19,8 +20,12 @@ def record_fault(moment: str, problem: str, *, session: str, start: Path) -> Non
     problem was printed on stderr already.
     """
     short_session = session[:LONGEST_SESSION]
-    fault = HookFault(
-        moment=moment[:LONGEST_SESSION], problem=problem[:LONGEST_PROBLEM], session=short_session
+    fault = storable(
+        HookFault(
+            moment=moment[:LONGEST_SESSION],
+            problem=problem[:LONGEST_PROBLEM],
+            session=short_session,
+        )
     )
     key = f"fault/{short_session}"
     if not short_session:

@@ -13,7 +13,7 @@ from dos.errors import ConfigInvalid
 from dos.journal.backends.open import embedded_path
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.store import Store
-from dos.permission.io.record import session_stream
+from dos.permission.io.record import session_stream, storable
 from dos.world import World, open_journal
 
 BUSY_SECONDS = 1.0  # to wait for the write lock: an agent waits for its hook
@@ -118,7 +118,12 @@ class HookCall:
     @cached_property
     def store(self) -> Store:
         """The journal for writing; it is created where there is none."""
-        return self._open_store(self.world, self.caller.environment.get("DOS_RUN_ID", ""))
+        return self._open_store(self.world, self.run_id)
+
+    @property
+    def run_id(self) -> str:
+        """The run that the caller says it is of, cut like the name of a conversation."""
+        return self.caller.environment.get("DOS_RUN_ID", "")[:LONGEST_SESSION]
 
     @property
     def stream(self) -> str:
@@ -129,7 +134,7 @@ class HookCall:
         """Append a fact to the stream of the conversation; None where the repository is unknown."""
         if not self.is_known:
             return None
-        return self.store.record(self.stream, fact, key=key)
+        return self.store.record(self.stream, storable(fact), key=key)
 
     def recent_events(self, most: int) -> list[Event]:
         """Return the newest events of the conversation, oldest first."""

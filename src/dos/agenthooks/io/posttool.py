@@ -21,7 +21,6 @@ def answer(call: HookCall) -> HookVerdict:
     result_digest = ""
     if event.has_result:
         result_digest = tool_stream.result_digest(event.result)
-    run_id = call.caller.environment.get("DOS_RUN_ID", "")
     recorded = call.record(
         ToolCalled(
             session=call.session,
@@ -29,7 +28,7 @@ def answer(call: HookCall) -> HookVerdict:
             args_digest=tool_stream.args_digest(event.tool, event.arguments),
             result_digest=result_digest,
             paths=event.paths,
-            run_id=run_id,
+            run_id=call.run_id,
         )
     )
     if recorded is None:
@@ -48,7 +47,7 @@ def answer(call: HookCall) -> HookVerdict:
             reason=verdict.message,
             tool=event.tool,
             session=call.session,
-            run_id=run_id,
+            run_id=call.run_id,
         )
     )
     return HookVerdict(action=Action.WARN, context=verdict.message)

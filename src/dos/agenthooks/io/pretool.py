@@ -110,7 +110,7 @@ def _precursor_warning(call: HookCall) -> str:
             reason=verdict.reason,
             tool=call.event.tool,
             session=call.session,
-            run_id=call.caller.environment.get("DOS_RUN_ID", ""),
+            run_id=call.run_id,
         )
     )
     return f"dos: {verdict.reason}. Look it up first."

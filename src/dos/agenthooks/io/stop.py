@@ -55,7 +55,7 @@ def as_hook_verdict(call: HookCall, verdict: stop.Verdict) -> HookVerdict:
             reason_class=UNSHIPPED,
             reason=verdict.reason,
             session=call.session,
-            run_id=call.caller.environment.get("DOS_RUN_ID", ""),
+            run_id=call.run_id,
         )
     )
     return HookVerdict(action=Action.DENY, reason=verdict.reason)

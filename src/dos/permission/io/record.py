@@ -1,9 +1,12 @@
 """Record what an asker was told: denials, warnings, and questions to a person. Not a plain yes."""
 
+from typing import TypeVar
+
 from msgspec import structs
 
 from dos.journal import streams
 from dos.journal.events.doors import HookAnswered, SessionBound
+from dos.journal.events.envelope import Fact
 from dos.journal.store import Store
 from dos.lease import Lease
 from dos.permission.ask import Allow, Answer, Ask, AskPerson, Deny
@@ -13,6 +16,7 @@ LONGEST_REASON = 1_000  # characters
 MOST_PATHS = 50
 _NO_SESSION = "unnamed"
 _LONGEST_SESSION = 200
+F = TypeVar("F", bound=Fact)
 
 
 def record_answer(
@@ -30,16 +34,16 @@ def record_answer(
         moment=moment,
         action=action,
         reason_class=answer.reason_class,
-        reason=_short(_reason(answer)),
-        tool=_short(ask.tool),
-        paths=tuple(map(_short, ask.footprint.paths[:MOST_PATHS])),
+        reason=_reason(answer),
+        tool=ask.tool,
+        paths=ask.footprint.paths,
         session=_short(asker.session, _LONGEST_SESSION),
         run_id=asker.run_id,
         lane=asker.lane,
         fence=asker.fence,
         via=via,
     )
-    store.record(session_stream(asker.session), fact, key=_warning_key(answer))
+    store.record(session_stream(asker.session), storable(fact), key=_warning_key(answer))
 
 
 def is_repeated(store: Store, ask: Ask, answer: Answer) -> bool:
@@ -86,6 +90,18 @@ def _storable(session: str) -> str:
     from hashlib import sha256  # no program that is known has such names
 
     return sha256(session.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def storable(fact: F) -> F:
+    """Return a fact with its texts as they can be stored: a program chose how long they are."""
+    changes: dict[str, object] = {}
+    for name in fact.__struct_fields__:
+        value = getattr(fact, name)
+        if isinstance(value, str):
+            changes[name] = _short(value)
+        elif isinstance(value, tuple):
+            changes[name] = tuple(map(_short, value[:MOST_PATHS]))
+    return structs.replace(fact, **changes)
 
 
 def _short(text: str, longest: int = LONGEST_REASON) -> str:
