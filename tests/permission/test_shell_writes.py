@@ -84,6 +84,8 @@ sort -o docs/x api/x                          :: docs/x
 sort -uodocs/x api/x                          :: docs/x
 sort --output=docs/x api/x                    :: docs/x
 sort --outp docs/x api/x                      :: docs/x
+sort {-o,docs/x} a                            :: docs/x
+git diff {--output=docs/x,HEAD}               :: docs/x
 uniq api/x docs/x                             :: docs/x
 curl -o docs/x https://h                      :: docs/x
 curl -sSLo docs/x https://h                   :: docs/x
@@ -245,10 +247,8 @@ test -v 'a[$(rm docs/x)]'             ::
 printf -v 'a[`rm docs/x`]' 1          ::
 let 'a[$(rm docs/x)]=1'               ::
 sort --compress-program ./evil a      ::
-sort {-o,docs/x} a                    ::
 sort $options a                       ::
 sort * a                              ::
-git diff {--output=docs/x,HEAD}       ::
 git diff $x                           ::
 vim -c ':w docs/x' a                  :: a
 ex -s docs/x                          :: docs/x
@@ -321,7 +321,7 @@ x=(a $(rm docs/x))                    :: docs/x
 echo ${x:-$(rm docs/x)}               :: docs/x
 echo ${x@P}                           ::
 (( $(rm docs/x) ))                    :: docs/x
-echo $(( $(rm docs/x) ))              ::
+echo $(( $(rm docs/x) ))              :: docs/x
 eval rm docs/x                        :: docs/x
 eval "$x"                             ::
 bash -c "$x"                          ::

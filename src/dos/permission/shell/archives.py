@@ -8,7 +8,7 @@ from msgspec import structs
 from dos.permission.shell.effect import Effect, unknown
 from dos.permission.shell.options import parse
 from dos.permission.shell.readers import Program
-from dos.permission.shell.words import Word
+from dos.permission.shell.syntax.tokens import Word
 
 _OLD_TAR = re.compile(r"[a-zA-Z]+")
 _ARCHIVE = "what an archive holds is unknown"

@@ -2,7 +2,7 @@
 
 from msgspec import Struct, field, structs
 
-from dos.permission.shell.words import Word
+from dos.permission.shell.syntax.tokens import Word
 
 
 class Effect(Struct, kw_only=True):

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from dos.permission.shell.effect import Effect, unknown
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import parse
-from dos.permission.shell.words import Word
+from dos.permission.shell.syntax.tokens import Word
 
 _READS = name_table("""
     annotate blame cat-file check-attr check-ignore check-mailmap check-ref-format cherry

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, field, structs
 
-from dos.permission.shell.words import Word
+from dos.permission.shell.syntax.tokens import Word
 
 
 class Arguments(Struct, kw_only=True):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dos.permission.shell.effect import Effect, unknown
 from dos.permission.shell.git_commands import UNREAD_PATCH
 from dos.permission.shell.options import parse
-from dos.permission.shell.words import Redirect, Word
+from dos.permission.shell.syntax.tokens import Redirect, Word
 
 _SECTION = re.compile(
     r"^\*\*\* (?:Add File|Update File|Delete File|Move to|Move File|Rename to): ?(.+?)[ \t\r]*$",

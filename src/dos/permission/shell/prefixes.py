@@ -7,18 +7,10 @@ from msgspec import Struct, field
 
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import Arguments, parse
-from dos.permission.shell.words import Word
+from dos.permission.shell.syntax.tokens import Word
 
-_KEYWORDS = name_table("if then elif else while until do ! time { } fi done esac function")
 _WITH_WORDS = ("for", "select", "case")  # what follows them is no program
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
-# By these the words of a command mean another program, file or folder, or a program runs others.
-_STEERS = re.compile(
-    r"(?:PATH|HOME|CDPATH|LD_\w+|DYLD_\w+|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|BASH_FUNC\w*|PS[0-4]"
-    r"|PROMPT_COMMAND|GIT_\w+|\w*PAGER|LESS\w*|EDITOR|VISUAL|XDG_\w+|RIPGREP_CONFIG_PATH"
-    r"|TAR_OPTIONS|GZIP|CURL_HOME|WGETRC)\+?="
-)
-_HARMLESS = re.compile(r"\w*PAGER=(?:cat|less|more)?|GIT_(?:OPTIONAL_LOCKS|TERMINAL_PROMPT)=\d")
 _ASSIGNS = name_table("export declare typeset readonly local")
 _RUNS_ANOTHER = {
     # Each with its options that take a value.
@@ -57,6 +49,7 @@ class Unwrapped(Struct, kw_only=True):
     is_child: bool = False  # a process of its own, which changes no folder of the shell
     script: Word | None = None  # that `env -S` splits into words
     writes: list[Word] = field(default_factory=list)
+    assigned: list[Word] = field(default_factory=list)  # `NAME=VALUE`
     unknown: str = ""
 
 
@@ -71,9 +64,7 @@ def without_keywords(words: Sequence[Word]) -> Sequence[Word]:
 def leading_keywords(words: Sequence[Word]) -> Sequence[Word]:
     """The keywords that a command begins with."""
     index = 0
-    while index < len(words) and not words[index].is_quoted:
-        if words[index].text not in _KEYWORDS and words[index].text not in _WITH_WORDS:
-            break
+    while index < len(words) and words[index].is_keyword:
         index += 2 if words[index].text == "function" else 1
     return words[:index]
 
@@ -86,13 +77,13 @@ def without_wrappers(words: Sequence[Word]) -> Unwrapped:
         index = 0
         while index < len(rest) and _ASSIGNMENT.match(rest[index].text):
             index += 1
-        _note_steering(found, rest[:index])
+        found.assigned += rest[:index]
         rest = rest[index:]
         if not rest or not rest[0].is_literal:
             break
         name = rest[0].text.rpartition("/")[2]
         if name in _ASSIGNS:
-            _note_steering(found, rest[1:])
+            found.assigned += rest[1:]
         if name in _RUNS_WHAT_IT_READS:
             found.unknown = f"{name} runs what it is given"
         if name not in _RUNS_ANOTHER:
@@ -109,14 +100,6 @@ def without_wrappers(words: Sequence[Word]) -> Unwrapped:
         found.unknown = "too many programs start one another"
     found.words = rest
     return found
-
-
-def _note_steering(found: Unwrapped, words: Sequence[Word]) -> None:
-    """Note assignments after which programs and paths are not what their names say."""
-    for word in words:
-        is_harmless = word.is_literal and _HARMLESS.fullmatch(word.text)
-        if _STEERS.match(word.text) and not is_harmless:
-            found.unknown = f"{word.text.partition('=')[0][:40]} decides what is run"
 
 
 def _read_options(found: Unwrapped, name: str, options: Arguments) -> None:

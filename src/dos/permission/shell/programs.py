@@ -12,7 +12,7 @@ from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import Arguments, parse
 from dos.permission.shell.readers import UNLESS, Program
 from dos.permission.shell.sed_script import only_prints
-from dos.permission.shell.words import Word
+from dos.permission.shell.syntax.tokens import Word
 
 _AWK_WRITES = re.compile(r">|\||system\s*\(|close\s*\(|@|inplace")
 _MODE = re.compile(r"[-+=][rwxXstugo,+=-]*")

@@ -11,22 +11,25 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field, structs
 
-from dos.permission.shell import conditions, expansion, patches, prefixes, tree_paths
+from dos.permission.shell import patches, prefixes, shells, tree_paths
 from dos.permission.shell.effect import Effect
 from dos.permission.shell.git_commands import git_effect, split_command
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import parse
 from dos.permission.shell.programs import PROGRAMS
-from dos.permission.shell.readers import ACTS, READERS, evaluates
-from dos.permission.shell.words import (
+from dos.permission.shell.readers import ACTS, READERS
+from dos.permission.shell.syntax import expansion
+from dos.permission.shell.syntax.grammar import parse_commands
+from dos.permission.shell.syntax.scanner import read_script
+from dos.permission.shell.syntax.tokens import (
     NotReadable,
     Operator,
     Redirect,
     Script,
     Token,
     Word,
-    read_script,
 )
+from dos.permission.shell.variables import Variables
 
 MOST_PATHS = 2_000
 DEEPEST = 6  # shells inside one another
@@ -34,11 +37,10 @@ _WRITING = frozenset((">", ">>", ">|", "&>", "&>>", ">&", "<>"))
 _SINKS = name_table("/dev/null /dev/stdout /dev/stderr /dev/tty /dev/zero /dev/full /dev/ptmx")
 _PIPES = ("|", "|&")
 _GOES_ON = ("&&", "|", "|&", "(")  # after which `cd` has succeeded, or nothing follows
-_SHELLS = name_table("sh bash dash zsh ksh ash fish")
-_WITHOUT_BRACES = name_table("sh dash ash")
 _LOOPS = name_table("for while until select function case")
 _MOVES_LINKS = name_table("mv cp ditto ln rsync tar unzip")
 _SYSTEM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[^/]+|/opt/homebrew/bin/[^/]+")
+_STREAM = re.compile(r"[0-9]+-?|-")
 _OWN_PROGRAM = "a program of its own can write files"
 
 
@@ -49,6 +51,7 @@ class _Reading(Struct, kw_only=True):
     writes: dict[str, None] = field(default_factory=dict)
     unknown: str = ""
     acts: bool = False
+    variables: Variables = field(default_factory=Variables)
     has_moved_links: bool = False  # a link may lie where none was, so that paths lead elsewhere
 
     def add_unknown(self, why: str) -> None:
@@ -93,6 +96,7 @@ def read_command(text: str, *, base: str, root: str) -> Written:
     """Return what a shell text writes. `base` is the folder that it starts in. Never raises."""
     reading = _Reading(root=root)
     _read_text(text, base, reading, 0)
+    reading.add_unknown(reading.variables.why_unknown())
     return Written(paths=tuple(reading.writes), unknown=reading.unknown, acts=reading.acts)
 
 
@@ -115,8 +119,7 @@ class _Walk:
         self._reading = reading
         self._folder = _Folder(path=base)
         self._depth = depth
-        # Those of the shells around a subshell; None: a `case`, in which `)` ends a pattern.
-        self._outer: list[_Folder | None] = []
+        self._outer: list[_Folder] = []  # those of the shells around a subshell
         self._pushed: list[str | None] = []
         self._in_loop = False
         self._special: dict[str, Callable[[Sequence[Word], Sequence[Redirect]], None]] = {
@@ -136,20 +139,18 @@ class _Walk:
         for nested in script.substitutions:
             self._reading.add_unknown("the result of a command substitution is not known")
             _Walk(self._reading, self._folder.path, self._depth).script(nested)
+        self._reading.variables.read_script(script)
+        parsed = parse_commands(script.tokens)
+        self._reading.add_unknown(parsed.unknown)
+        self._reading.variables.evaluate(frozenset(parsed.evaluated))
         before = ""
         command = _Command()
-        tokens = conditions.without_conditions(script.tokens, self._reading.add_unknown)
-        for token in [*tokens, Operator(text="\n")]:
+        for token in [*parsed.tokens, Operator(text="\n")]:
             if not isinstance(token, Operator):
                 _add(command, token)
                 continue
             if token.text == "\n" and command.is_empty:
                 continue  # a line may end after an operator
-            self._enter_case(command)
-            if token.text == ")" and self._outer and self._outer[-1] is None:
-                command = _Command()  # it was a pattern
-                before = ";"
-                continue
             self._run(
                 command,
                 is_in_pipe=before in _PIPES or token.text in (*_PIPES, "&"),
@@ -159,32 +160,22 @@ class _Walk:
             command = _Command()
             before = token.text
 
-    def _enter_case(self, command: _Command) -> None:
-        """Note where a `case` begins and ends."""
-        for word in prefixes.leading_keywords(command.words):
-            if word.text == "case":
-                self._outer.append(None)
-            elif word.text == "esac" and self._outer and self._outer[-1] is None:
-                self._outer.pop()
-            elif word.text == "function":
-                self._reading.add_unknown("a function is defined")
-
     def _after(self, operator: str, command: _Command) -> None:
         """Note what an operator says of the folder of the commands that follow."""
         if operator == "(":
-            if command.words:
-                self._reading.add_unknown("a function is defined")
-                self._in_loop = True
+            self._in_loop = self._in_loop or bool(command.words)  # or a function
             self._outer.append(self._folder)
         elif operator == ")" and self._outer:
-            self._folder = self._outer.pop() or self._folder
+            self._folder = self._outer.pop()
         elif operator not in _GOES_ON and self._folder.has_moved:
             self._folder = structs.replace(self._folder, is_certain=False)
 
     def _run(self, command: _Command, *, is_in_pipe: bool, is_alternative: bool) -> None:
         """Read one command. In a pipe it has a process of its own, and changes no folder here."""
         self._in_loop = self._in_loop or any(word.text in _LOOPS for word in command.words)
-        words = prefixes.without_keywords(command.words)
+        if command.words and command.words[0].is_keyword:
+            self._loop_variable(command.words)
+        words = expansion.expand_words(prefixes.without_keywords(command.words))
         for redirect in command.redirects:
             self._redirect(redirect)
         folder = self._folder
@@ -194,13 +185,20 @@ class _Walk:
         elif is_alternative and self._folder != folder:
             self._folder = _Folder(path=None, has_moved=True)
 
+    def _loop_variable(self, words: Sequence[Word]) -> None:
+        keywords = prefixes.leading_keywords(words)
+        if keywords[-1].text in ("for", "select"):
+            self._reading.variables.loop(words[len(keywords) :])
+
     def _redirect(self, redirect: Redirect) -> None:
+        if redirect.variable:
+            self._reading.variables.assign(redirect.variable, is_text=False)
         if redirect.operator not in _WRITING:
             if not redirect.body_is_data:
                 self._reading.add_unknown("a heredoc holds a command substitution")
             return
         target = redirect.target
-        is_stream = redirect.operator == ">&" and (target.text.isdigit() or target.text == "-")
+        is_stream = redirect.operator == ">&" and _STREAM.fullmatch(target.text)
         if target.text == "!":
             self._reading.add_unknown("not every shell writes to the file !")
         if not is_stream and (target.text or not target.is_literal):
@@ -211,6 +209,7 @@ class _Walk:
         command = prefixes.without_wrappers(words)
         if command.unknown:
             self._reading.add_unknown(command.unknown)
+        self._reading.variables.assign_words(command.assigned)
         for written in command.writes:
             self._write(written)
         if command.script:
@@ -236,9 +235,10 @@ class _Walk:
             self._reading.add_unknown(_OWN_PROGRAM)
         self._reading.acts = self._reading.acts or name in ACTS
         special = self._special.get(name)
+        self._reading.variables.builtin(name, arguments)
         if special is not None:
             special(arguments, redirects)
-        elif name in _SHELLS:
+        elif name in shells.SHELLS:
             self._shell(name, arguments, redirects)
         elif name in PROGRAMS:
             self._add(PROGRAMS[name](arguments))
@@ -246,14 +246,12 @@ class _Walk:
             self._reading.has_moved_links = self._reading.has_moved_links or name in _MOVES_LINKS
         elif name not in READERS:
             self._reading.add_unknown(f"{name[:40]} can write files")
-        elif evaluates(name, arguments):
-            self._reading.add_unknown(f"{name} evaluates its words")
 
     def _doubt_options(self, arguments: Sequence[Word]) -> None:
         """Words that the shell makes may be options, which decide what a program writes."""
         for word in arguments:
             is_pattern = word.has_glob and word.text[:1] in ("*", "?", "[")
-            if not word.is_literal or is_pattern or (word.has_brace and word.text[:1] == "{"):
+            if not word.is_literal or is_pattern or expansion.may_be_several(word):
                 self._reading.add_unknown("what the shell expands may be an option")
 
     def _git(self, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
@@ -271,10 +269,12 @@ class _Walk:
     def _shell(self, name: str, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
         """A shell in the shell: a literal script is read, a file is not."""
         found = parse(arguments, "oO", ("rcfile", "init-file"), stops=True)
+        if not shells.reads_as_told(found, arguments):
+            self._reading.add_unknown("an option of the shell runs or reads other commands")
         if found.has("c"):
             script = found.operands[0] if found.operands else Word()
-            if name in _WITHOUT_BRACES and "{" in script.text:
-                self._reading.add_unknown("not every shell expands braces")
+            if not shells.is_plain(name, script.text):
+                self._reading.add_unknown("not every shell has braces and (( ))")
             if script.is_literal:
                 _read_text(script.text, self._folder.path, self._reading, self._depth + 1)
             else:

@@ -1,12 +1,11 @@
 """Programs that only read, and those that do unless an option says otherwise."""
 
-import re
 from collections.abc import Callable, Sequence
 
 from dos.permission.shell.effect import Effect, unknown
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import parse
-from dos.permission.shell.words import Word
+from dos.permission.shell.syntax.tokens import Word
 
 Program = Callable[[Sequence[Word]], Effect]
 
@@ -23,11 +22,6 @@ READERS = name_table("""
     """)
 # They write no file, and yet they do something: to processes, to leases, or on other machines.
 ACTS = name_table("curl dos exit kill ping rsync scp stty wget xmllint")
-# Builtins that evaluate their words: `test -v 'a[$(…)]'` runs a command.
-_EVALUATES = name_table("""
-    [ declare export getopts let local printf read readonly test typeset unset wait
-    """)
-_COMMAND_IN_TEXT = re.compile(r"\$\(|`|\$\{[ \t|]")
 
 # Verbs of dos that read, or take and give back a lane; others may write files.
 _VERBS = name_table("""
@@ -57,11 +51,6 @@ def _first_is(*allowed: str) -> Program:
         return unknown("a command of it can write files")
 
     return read
-
-
-def evaluates(name: str, words: Sequence[Word]) -> bool:
-    """Whether a builtin is given a text that it may run."""
-    return name in _EVALUATES and any(_COMMAND_IN_TEXT.search(word.text) for word in words)
 
 
 UNLESS: dict[str, Program] = {

@@ -9,37 +9,35 @@ from typing import NoReturn
 
 from msgspec import Struct, field
 
+from dos.permission.shell.syntax.ansi import unescape
+from dos.permission.shell.syntax.evaluation import without_substitutions
+from dos.permission.shell.syntax.tokens import (
+    Arithmetic,
+    NotReadable,
+    Operator,
+    Redirect,
+    Script,
+    Token,
+    Word,
+)
+
 LONGEST_TEXT = 200_000  # characters
 LONGEST_ARITHMETIC = 400
 DEEPEST = 12  # command substitutions inside one another
 
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
-_REDIRECT = re.compile(r"(?:\d{1,5}|\{\w+\})?(?:<<<|<<-?|<>|<&|>\||>>|>&|<|>)|&>>?")
+# Digits and letters are those of ASCII: to a shell any other is a plain part of a word.
+_REDIRECT = re.compile(r"(?:[0-9]{1,5}|\{(\w+)\})?(<<<|<<-?|<>|<&|>\||>>|>&|<|>)|(&>>?)", re.ASCII)
 _OPERATOR = re.compile(r"\|\||&&|;;&|;;|;&|\|&|[;&|()\n]")
 _PLAIN = re.compile(r"[^ \t\n'\"\\$`;|&()<>]+")
 _IN_DOUBLE = re.compile(r"[^\"\\$`]+")
-_VARIABLE = re.compile(r"\$(?:\w+|[@*#?$!-])")
-_ANSI_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
+_VARIABLE = re.compile(r"\$([A-Za-z_]\w*|[0-9@*#?$!-])", re.ASCII)
 _GLOB = re.compile(r"[*?\[]")
-_TWO_WORDS = re.compile(r"\w\s+[\w./-]*[A-Za-z_]|;")  # no arithmetic, outside of `for ((…))`
-_SPLIT = re.compile(r"[<>&|;(]\\\n[<>&|;(]|\$\\\n")
-_SUBSTITUTES = re.compile(r"\$\(|`|\$\{[ \t\n|(]|@P\}")
-_ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "e": "\x1b"}
-
-
-class NotReadable(Exception):
-    """The text is too long or nests too deeply to be read."""
-
-
-class Word(Struct, kw_only=True):
-    """A word as a program gets it, except for what the shell would expand."""
-
-    text: str = ""
-    is_literal: bool = True  # False: holds a variable, a substitution, or arithmetic
-    is_quoted: bool = False  # some of it was quoted or escaped, so it is no keyword
-    has_glob: bool = False
-    has_brace: bool = False
-    has_tilde: bool = False
+_TWO_WORDS = re.compile(r"\w\s+[\w./-]*[A-Za-z_]|[;/]")  # no arithmetic, but for `for ((…))`
+_SPLIT = re.compile(r"[<>&|;(]\\\n[<>&|;(]|\$\{?\w*\\\n")
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_LENGTH = re.compile(r"#(?:[A-Za-z_]\w*(?:\[[@*]\])?|[@*])?", re.ASCII)
+_NUMBERS = "#?$!"  # parameters that are never text
 
 
 class _Draft(Struct, kw_only=True):
@@ -47,42 +45,19 @@ class _Draft(Struct, kw_only=True):
 
     parts: list[str] = field(default_factory=list)
     word: Word = field(default_factory=Word)
+    variables: list[str] = field(default_factory=list)
 
     def finished(self) -> Word:
         self.word.text = "".join(self.parts)
+        self.word.variables = tuple(self.variables)
         return self.word
 
-
-class Redirect(Struct, kw_only=True):
-    """A redirection: to or from a file, or from a heredoc."""
-
-    operator: str  # without the number of the stream
-    target: Word
-    body: str | None = None  # of a heredoc
-    strips_tabs: bool = False
-
-    @property
-    def body_is_data(self) -> bool:
-        """Whether the shell hands the heredoc on as it stands, because it expands nothing in it."""
-        if self.target.is_quoted or self.body is None:
-            return True
-        return not _SUBSTITUTES.search(self.body)
-
-
-class Operator(Struct, kw_only=True):
-    """What stands between commands: `;`, `&&`, a newline, a parenthesis, and so on."""
-
-    text: str
-
-
-Token = Word | Redirect | Operator
-
-
-class Script(Struct, kw_only=True):
-    """The tokens of a shell text, and those of the substitutions in its words."""
-
-    tokens: list[Token] = field(default_factory=list)
-    substitutions: list["Script"] = field(default_factory=list)
+    def add_expansion(self, variable: str | None, *, is_quoted: bool) -> None:
+        """Note that a part is made by the shell; None: it is a number."""
+        self.word.is_literal = False
+        self.word.is_split = self.word.is_split or not is_quoted
+        if variable is not None:
+            self.variables.append(variable)
 
 
 def read_script(text: str) -> Script:
@@ -102,16 +77,15 @@ class _Scanner:
         self._position = 0
         self._depth = depth
         self._heredocs: list[Redirect] = []  # whose bodies begin after this line
-        self._substitutions: list[Script] = []
+        self._found = Script()  # in which substitutions are noted
 
     def script(self, *, inside: bool) -> Script:
         """Read to the end, or `inside` a substitution to the parenthesis that closes it."""
-        outer = self._substitutions
-        self._substitutions = []
-        script = Script()
+        outer = self._found
+        self._found = script = Script()
         opened = 0
         while self._position < len(self._text):
-            token = self._token(script)
+            token = self._token()
             if token is None:
                 continue
             if isinstance(token, Operator):
@@ -122,11 +96,10 @@ class _Scanner:
                 elif token.text == ")":
                     opened = max(0, opened - 1)
             script.tokens.append(token)
-        script.substitutions = self._substitutions
-        self._substitutions = outer
+        self._found = outer
         return script
 
-    def _token(self, script: Script) -> Token | None:
+    def _token(self) -> Token | None:
         """The next token; None after blanks and comments."""
         text = self._text
         if blank := _BLANK.match(text, self._position):
@@ -141,7 +114,7 @@ class _Scanner:
             return self._word()
         if redirect := _REDIRECT.match(text, self._position):
             return self._redirect(redirect)
-        if here == "(" and (skipped := self._arithmetic(script)):
+        if here == "(" and (skipped := self._arithmetic()):
             return skipped
         if operator := _OPERATOR.match(text, self._position):
             self._position = operator.end()
@@ -150,23 +123,37 @@ class _Scanner:
             return Operator(text=operator[0])
         return self._word()
 
-    def _arithmetic(self, script: Script) -> Word | None:
-        """`((…))`, whose `<` and `>` compare; None where it is two subshells.
+    def _arithmetic(self) -> Arithmetic | None:
+        """`((…))`, whose `<` and `>` compare; None where it may be two subshells.
 
-        Shells without it take it for two subshells, so that `>` writes: then it is not certain.
+        Shells without it take it for two subshells, so that it is certain only in a `for`.
         """
-        end = self._arithmetic_end(self._position)
+        start = self._position
+        end = self._arithmetic_end(start)
         if end is None:
             return None
-        body = self._text[self._position + 2 : end - 2]
-        before = script.tokens[-1] if script.tokens else None
-        is_loop = isinstance(before, Word) and before.text == "for"
-        if "$(" in body or (_TWO_WORDS.search(body) and not is_loop):
-            return None
-        if ">" in body and not is_loop:
-            self._substitutions.append(Script())
+        tokens = self._found.tokens
+        is_loop = bool(tokens) and isinstance(tokens[-1], Word) and tokens[-1].text == "for"
+        if not is_loop:
+            self._found.substitutions.append(Script())
+            if _TWO_WORDS.search(without_substitutions(self._text[start + 2 : end - 2])):
+                return None
+        self._evaluated(start + 2, end)
+        return Arithmetic()
+
+    def _evaluated(self, start: int, end: int) -> None:
+        """Go to the end of arithmetic, and read what is expanded in it."""
+        self._found.arithmetic.append(self._text[start : end - 2])
+        draft = _Draft()
+        self._position = start
+        while self._position < end - 2:
+            if self._text[self._position] in "$`":
+                self._expansion(draft, is_quoted=True)
+            else:
+                self._position += 1
+        if self._position != end - 2:
+            raise NotReadable("the end of arithmetic is not known")
         self._position = end
-        return Word(text="true", is_quoted=True)
 
     def _arithmetic_end(self, start: int) -> int | None:
         """Where the `((` at this place is closed by `))`; None where it is not, or far away."""
@@ -183,12 +170,11 @@ class _Scanner:
 
     def _redirect(self, found: re.Match[str]) -> Redirect:
         self._position = found.end()
-        operator = found[0].lstrip("0123456789")
-        operator = operator[operator.index("}") + 1 :] if operator.startswith("{") else operator
+        operator = found[2] or found[3]
         while blank := _BLANK.match(self._text, self._position):
             self._position = blank.end()
         start = self._position
-        redirect = Redirect(operator=operator, target=self._word())
+        redirect = Redirect(operator=operator, target=self._word(), variable=found[1] or "")
         if operator in ("<<", "<<-"):
             named = self._text[start : self._position]
             if "$" in named or "`" in named or not named:
@@ -201,7 +187,7 @@ class _Scanner:
         """Take the bodies of the heredocs that were announced on the line that has ended."""
         for redirect in self._heredocs:
             lines: list[str] = []
-            is_joined = False  # to the line before, so that it cannot be the end
+            joined: list[str] = []  # the lines that a backslash joins to this one
             while self._position < len(self._text):
                 end = self._text.find("\n", self._position)
                 end = len(self._text) if end < 0 else end
@@ -209,11 +195,16 @@ class _Scanner:
                 self._position = min(end + 1, len(self._text))
                 if redirect.strips_tabs:
                     line = line.lstrip("\t")
-                if line == redirect.target.text and not is_joined:
+                if line == redirect.target.text and not joined:
                     break
-                slashes = len(line) - len(line.rstrip("\\"))
-                is_joined = slashes % 2 == 1 and not redirect.target.is_quoted
                 lines.append(line)
+                slashes = len(line) - len(line.rstrip("\\"))
+                if slashes % 2 == 1 and not redirect.target.is_quoted:
+                    joined.append(line[:-1])
+                elif joined:
+                    if "".join((*joined, line)) == redirect.target.text:
+                        raise NotReadable("the end of a heredoc is split over two lines")
+                    joined = []
             redirect.body = "\n".join(lines)
         self._heredocs = []
 
@@ -232,7 +223,7 @@ class _Scanner:
                 letter = text[self._position + 1 : self._position + 2] or here
                 self._position += 2
                 draft.parts.append("" if letter == "\n" else letter)
-                word.is_quoted = True
+                word.is_quoted = word.is_quoted or letter != "\n"
             elif here == "'":
                 self._single(draft)
             elif here == '"':
@@ -282,17 +273,22 @@ class _Scanner:
         text = self._text
         start = self._position
         if text[start] == "`":
-            self._backticks(draft)
+            self._backticks(draft, is_quoted=is_quoted)
         elif text.startswith("$((", start) and (end := self._arithmetic_end(start + 1)):
-            if _SUBSTITUTES.search(text, start + 3, end):
-                self._substitutions.append(Script())
-            draft.word.is_literal = False
-            self._position = end
+            self._check_depth()
+            self._depth += 1
+            self._evaluated(start + 3, end)
+            self._depth -= 1
+            draft.add_expansion(None, is_quoted=is_quoted)
         elif text.startswith("$(", start):
             self._position += 2
-            self._nested(draft)
+            self._nested(draft, is_quoted=is_quoted)
         elif text.startswith("${", start):
             self._parameter(draft, is_quoted=is_quoted)
+        elif text.startswith("$[", start):
+            self._position += 2
+            self._found.substitutions.append(Script())  # arithmetic of old, or text
+            draft.add_expansion("", is_quoted=is_quoted)
         elif text.startswith("$'", start) and not is_quoted:
             self._ansi(draft)
         elif text.startswith('$"', start) and not is_quoted:
@@ -300,7 +296,8 @@ class _Scanner:
             self._double(draft)
         elif variable := _VARIABLE.match(text, start):
             self._position = variable.end()
-            draft.word.is_literal = False
+            name = None if variable[1] in _NUMBERS else variable[1]
+            draft.add_expansion(name, is_quoted=is_quoted)
         else:
             self._position += 1
             draft.parts.append("$")
@@ -325,42 +322,49 @@ class _Scanner:
                 self._expansion(inner, is_quoted=is_quoted)
             else:
                 self._position += 1
+        self._found.parameters.append(text[start + 2 : self._position])
         self._position += 1
-        if _SUBSTITUTES.search(text, start, self._position):
-            self._substitutions.append(Script())
         self._depth -= 1
-        draft.word.is_literal = False
+        if _LENGTH.fullmatch(text, start + 2, self._position - 1):
+            draft.add_expansion(None, is_quoted=is_quoted)
+        else:
+            name = _NAME.match(text, start + 2)
+            draft.add_expansion(name[0] if name else "", is_quoted=is_quoted)
+        draft.variables += inner.variables
 
     def _ansi(self, draft: _Draft) -> None:
         """`$'…'`, in which escapes stand for characters."""
         end = self._position + 2
         while end < len(self._text) and self._text[end] != "'":
             end += 2 if self._text[end] == "\\" else 1
-        body = self._text[self._position + 2 : end]
-        draft.parts.append(_ANSI_ESCAPE.sub(_ansi_character, body))
+        body = unescape(self._text[self._position + 2 : end])
         draft.word.is_quoted = True
+        if body is None:
+            draft.add_expansion("", is_quoted=True)
+        else:
+            draft.parts.append(body)
         self._position = end + 1
 
-    def _backticks(self, draft: _Draft) -> None:
+    def _backticks(self, draft: _Draft, *, is_quoted: bool) -> None:
         end = self._position + 1
         while end < len(self._text) and self._text[end] != "`":
             end += 2 if self._text[end] == "\\" else 1
         body = re.sub(r"\\([\\`$])", r"\1", self._text[self._position + 1 : end])
         self._check_depth()
-        self._substitutions.append(_Scanner(body, self._depth + 1).script(inside=False))
-        draft.word.is_literal = False
+        self._found.substitutions.append(_Scanner(body, self._depth + 1).script(inside=False))
+        draft.add_expansion("", is_quoted=is_quoted)
         self._position = end + 1
 
-    def _nested(self, draft: _Draft) -> None:
+    def _nested(self, draft: _Draft, *, is_quoted: bool = False) -> None:
         """Read the commands up to the closing parenthesis."""
         self._check_depth()
         self._depth += 1
         waiting = self._heredocs
         self._heredocs = []
-        self._substitutions.append(self.script(inside=True))
+        self._found.substitutions.append(self.script(inside=True))
         self._heredocs = waiting
         self._depth -= 1
-        draft.word.is_literal = False
+        draft.add_expansion("", is_quoted=is_quoted)
 
     def _check_depth(self) -> None:
         if self._depth >= DEEPEST:
@@ -377,12 +381,3 @@ def _add_plain(draft: _Draft, text: str, *, is_first: bool) -> None:
     word.has_glob = word.has_glob or bool(_GLOB.search(text))
     word.has_brace = word.has_brace or "{" in text
     word.has_tilde = word.has_tilde or (is_first and text.startswith("~"))
-
-
-def _ansi_character(found: re.Match[str]) -> str:
-    code = found[0][1:]
-    if code[0] == "x" and len(code) > 1:
-        return chr(int(code[1:], 16))
-    if code[0] in "01234567":
-        return chr(int(code, 8) & 0xFF)
-    return _ANSI.get(code, found[0])

@@ -1,13 +1,17 @@
 """Braces and patterns in words, as far as they can be expanded without the disk."""
 
 import re
+from collections.abc import Sequence
 
-from dos.permission.shell.words import Word
+from msgspec import structs
+
+from dos.permission.shell.syntax.tokens import Word
 
 MOST_NAMES = 64
 LONGEST_PATH = 4_096  # characters; no system takes more
 _BRACES = re.compile(r"\{([^{}]*+)\}")
 _SEQUENCE = re.compile(r"\{[^{},]*\.\.[^{},]*\}")
+_BRACE = re.compile(r"\{[^{}]*(?:,|\.\.|\{)")
 _PATTERN = re.compile(r"[*?\[]")
 
 
@@ -27,6 +31,8 @@ def expand_braces(word: Word) -> list[str] | None:
         name = waiting.pop(0)
         braces = _first_choice(name)
         if braces is None:
+            if _is_left_over(name):
+                return None
             done.append(name)
             continue
         for choice in braces[1].split(",")[: MOST_NAMES + 1]:
@@ -40,6 +46,29 @@ def _first_choice(name: str) -> re.Match[str] | None:
         if "," in braces[1]:
             return braces
     return None
+
+
+def expand_words(words: Sequence[Word]) -> list[Word]:
+    """Return words with a word for each that their braces stand for, where that is certain."""
+    expanded: list[Word] = []
+    for word in words:
+        names = expand_braces(word) if may_be_several(word) and word.is_literal else None
+        if names is None:
+            expanded.append(word)
+        else:
+            expanded += [structs.replace(word, text=name, has_brace=False) for name in names]
+    return expanded
+
+
+def may_be_several(word: Word) -> bool:
+    """Whether a word has braces that can stand for several words."""
+    return word.has_brace and bool(_BRACE.search(word.text))
+
+
+def _is_left_over(name: str) -> bool:
+    """Whether a choice is left in a name: with braces inside, or with too few of them."""
+    comma = name.find(",", name.find("{")) if "{" in name else -1
+    return comma >= 0 and "}" in name[comma:]
 
 
 def starts_anywhere(name: str) -> bool:
