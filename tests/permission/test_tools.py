@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from growth import grows_less_than
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dos.agenthooks import dialects
 from dos.permission import tools
 from dos.permission.footprint import read_footprint
+from dos.permission.shell.patches import patched_paths
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "hooks"
 PATCH = (
@@ -49,7 +51,7 @@ WRITES = [
     ("antigravity", "run_command", {"CommandLine": "touch x", "Cwd": "/r/docs"}, ("docs/x",)),
     ("hermes", "write_file", {"path": "docs/x"}, ("docs/x",)),
     ("", "mcp__files__write_file", {"path": "docs/x"}, ("docs/x",)),
-    ("", "mcp__x__move_file", {"source": "docs/x", "destination": "a"}, ("a", "docs/x")),
+    ("", "mcp__x__move_file", {"source": "docs/x", "destination": "a"}, ("docs/x", "a")),
     ("", "mcp__files__create_directory", {"path": "docs/x"}, ("docs/x",)),
     ("", "mcp__shell__run", {"command": "touch docs/x"}, ("docs/x",)),
     ("", "mcp__notes__sync", {"path": "docs/x", "content": "c"}, ("docs/x",)),
@@ -150,6 +152,43 @@ def test_only_what_is_proven_to_have_no_effect_is_allowed_at_once():
         assert footprint(tool, {"id": 7}).has_no_effect == expected, tool
     for command, expected in COMMANDS.items():
         assert footprint("Bash", {"command": command}).has_no_effect == expected, command
+
+
+Y = "api/y"
+OTHER = PATCH.replace("docs/", "api/")
+# What a harmless argument stands beside: tool, arguments -> what counts; "?": and there may be more
+DECOYS = [
+    ("Write", {"file_path": Y, "path": X, "content": ""}, (Y, "docs/x"), False),
+    ("write", {"filePath": Y, "file_path": X}, (Y, "docs/x"), False),
+    ("Write", {"file_path": Y, "path": 7}, (Y,), True),
+    ("Write", {"file_path": [Y, 7]}, (Y,), True),
+    ("Write", {"file_path": Y, "path": None}, (Y,), False),
+    ("MultiEdit", {"file_path": Y, "edits": [{"file_path": X}]}, (Y, "docs/x"), False),
+    ("mcp__x__edit", {"files": [{"path": Y}, {"path": X}]}, (Y, "docs/x"), False),
+    ("Bash", {"command": "ls", "cmd": "touch docs/x"}, ("docs/x",), False),
+    ("Bash", {"command": "touch api/y", "script": ["touch", "docs/x"]}, (Y, "docs/x"), False),
+    ("Bash", {"command": "ls", "cmd": "ls"}, (), False),
+    ("Bash", {"command": "touch x", "cwd": "api", "workdir": "docs"}, ("docs/x", "api/x"), False),
+    ("Bash", {"command": "touch x", "cwd": "docs", "workdir": "/r/docs"}, ("docs/x",), False),
+    ("mcp__x__exec", {"command": "ls", "path": X, "content": "c"}, ("docs/x",), False),
+    ("mcp__x__exec", {"command": "touch api/y", "path": X}, (Y,), False),
+    ("apply_patch", {"input": OTHER, "patch": PATCH},
+     ("api/new", "api/a", "api/b", "api/c", *PATCHED), False),
+    ("apply_patch", {"input": PATCH, "patch": "nonsense"}, PATCHED, True),
+    ("patch", {"patch": "*** Add File: api/y\n--- a/docs/x\n+++ b/docs/x\n"}, (Y, "docs/x"), False),
+    ("patch", {"patch": "*** Begin Patch\n*** Update File: api/y\n--- a/docs/x\n"}, (Y,), False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "arguments", "paths", "is_open"), DECOYS)
+def test_a_harmless_argument_hides_no_other(tool, arguments, paths, is_open):
+    found = footprint(tool, arguments)
+    assert (set(found.paths), bool(found.unknown)) == (set(paths), is_open)
+
+
+def test_the_time_for_a_patch_grows_with_its_length():
+    texts = [f"*** Add File: a{' ' * size}b\n" + "*** \t\r" * size for size in (2_000, 16_000)]
+    assert grows_less_than(24, patched_paths, *texts)
 
 
 values = st.recursive(

@@ -9,8 +9,7 @@ from dos.permission.shell.options import parse
 from dos.permission.shell.syntax.tokens import Redirect, Word
 
 _SECTION = re.compile(
-    r"^\*\*\* (?:Add File|Update File|Delete File|Move to|Move File|Rename to): ?(.+?)[ \t\r]*$",
-    re.MULTILINE,
+    r"^\*\*\* (?:Add File|Update File|Delete File|Move to|Move File|Rename to): ?(.+)", re.MULTILINE
 )
 _BEGIN = re.compile(r"^\*\*\* Begin Patch", re.MULTILINE)
 _HEADER = re.compile(r"(?:---|\+\+\+) (?!\d+(?:,\d+)? ----)(\"(?:[^\"\\]|\\.)*\"|[^\t]+)")
@@ -22,7 +21,8 @@ _OCTAL = re.compile(rb"\\([0-7]{3})")
 
 def patched_paths(text: str) -> tuple[str, ...]:
     """Return the paths that an `apply_patch` text changes, in their order."""
-    return tuple(dict.fromkeys(_SECTION.findall(text)))
+    names = (name.rstrip(" \t\r") for name in _SECTION.findall(text))
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def is_patch(text: str) -> bool:
