@@ -122,7 +122,7 @@ def values(kind: Any) -> str:
         inner, *notes = get_args(kind)
         return values(inner) + "".join(bounds(note) for note in notes if isinstance(note, Meta))
     if origin is Literal:
-        return ", ".join(f"`{value}`" for value in get_args(kind))
+        return ", ".join(f"`{value}`" if value else "empty" for value in get_args(kind))
     if origin in (Union, UnionType):
         return " or ".join(values(part) for part in get_args(kind) if part is not NoneType)
     if origin is tuple:

@@ -145,3 +145,29 @@ def test_a_lane_is_not_called_unknown_by_a_file_that_has_errors(held, write):
     write(UNKNOWN_KEY)
     answer = held("lease-lane", "heartbeat", "--lane", "nosuch", "--owner", "A")
     assert (answer.code, answer.json["beat"]) == (1, False)
+
+
+LANES = "[lanes]\nconcurrent = ['api']\n[lanes.trees]\napi = ['api/**']\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "value", "known"),
+    [
+        ("[overlap]\npolicy", "jaccard", '"prefix"'),
+        ("[verify]\nnon_git_oracle", "ci-status", '"ci_status"'),
+    ],
+)
+def test_a_rule_of_a_name_that_nobody_has_is_refused_and_the_known_one_is_taken(
+    dos, write, table, value, known
+):
+    write(f"{LANES}{table} = '{value}'\n")
+    linted = dos("lint", "--json")
+    (finding,) = linted.json["findings"]
+    assert (linted.code, finding["kind"]) == (1, "CONFIG_INVALID")
+    assert known in finding["detail"] and value in finding["detail"]
+    refused = dos("arbitrate", "--lane", "api")
+    assert (refused.code, refused.out) == (2, "")
+    assert "dos.toml:6" in refused.err and known in refused.err
+    write(f"{LANES}{table} = {known}\n")
+    assert dos("lint", "--json").code == 0
+    assert dos("arbitrate", "--lane", "api").json["outcome"] == "acquire"

@@ -72,7 +72,7 @@ CLEARED = [
     (configured("workers.target_branch", '"main/under"'), "TARGET_BRANCH_MISSING"),
     (configured("workers.target_branch", '"a..b"'), "TARGET_BRANCH_MISSING"),
     (configured("workers.target_branch", '"-x"'), "TARGET_BRANCH_MISSING"),
-    (configured("overlap.policy", '"mine"'), "OVERLAP_POLICY_UNKNOWN"),
+    (configured("overlap.ratio_max", "0.9"), "OVERLAP_RATIO_CAPPED"),
     (configured("worker", '["nowhere/**"]'), "LANE_COVERS_NOTHING"),
     (configured("worker", "[]"), "LANE_WITHOUT_TREE"),
     (configured("exclusive", '["global", "api", "docs"]'), "LANE_BOTH_CONCURRENT_AND_EXCLUSIVE"),
@@ -304,17 +304,15 @@ def test_typing_what_comes_first_leads_from_nothing_to_a_fleet_that_can_start(
 def test_from_another_directory_the_command_leads_to_the_workspace_first(
     healthy, typed, dos, monkeypatch, tmp_path
 ):
-    configured("overlap.policy", '"mine"')(healthy, monkeypatch, tmp_path)
+    configured("overlap.ratio_max", "0.9")(healthy, monkeypatch, tmp_path)
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    fix = finding(dos("doctor", "--workspace", str(healthy), "--json"), "OVERLAP_POLICY_UNKNOWN")[
+    fix = finding(dos("doctor", "--workspace", str(healthy), "--json"), "OVERLAP_RATIO_CAPPED")[
         "fix"
     ]
     assert typed(fix, cwd=elsewhere).returncode == 0
-    assert "OVERLAP_POLICY_UNKNOWN" not in kinds(
-        dos("doctor", "--workspace", str(healthy), "--json")
-    )
+    assert "OVERLAP_RATIO_CAPPED" not in kinds(dos("doctor", "--workspace", str(healthy), "--json"))
 
 
 def test_a_journal_that_is_begun_anew_keeps_the_old_one_and_lets_workers_land(

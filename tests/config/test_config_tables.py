@@ -277,6 +277,10 @@ REFUSED = [
     ("[overlap]\nratio_max = nan", 2, "overlap.ratio_max"),
     ("[overlap]\nratio_max = inf", 2, "overlap.ratio_max"),
     ("[overlap]\npolicy = ''", 2, "overlap.policy"),
+    ("[overlap]\npolicy = 'jaccard'", 2, '"prefix"'),
+    ("[overlap]\npolicy = 'Prefix'", 2, '"prefix"'),
+    ("[verify]\nnon_git_oracle = 'ci-status'", 2, '"ci_status"'),
+    ("[verify]\nnon_git_oracle = 'my_plugin'", 2, '"ci_status"'),
     ("[[concurrency_class]]\nname = 'a'", 1, "max_concurrent"),
     ("[[concurrency_class]]\nmax_concurrent = 1", 1, "name"),
     (

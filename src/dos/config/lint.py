@@ -17,6 +17,7 @@ from dos.config.load import FILE_NAME, LoadedConfig, Problem
 from dos.config.schema import Config
 from dos.config.toml_text import key_text
 from dos.fields import Key
+from dos.lanes.policy import SOFT_OVERLAP_CEILING
 from dos.regions import Region, first_collision, is_within, overlapping_pairs, region
 from dos.text import comparison_key
 
@@ -74,6 +75,7 @@ class Kind(StrEnum):
     LANE_REGION_SHADOWED = "LANE_REGION_SHADOWED"
     CONCURRENT_LANES_OVERLAP = "CONCURRENT_LANES_OVERLAP"
     REASON_SEE_ALSO_DANGLES = "REASON_SEE_ALSO_DANGLES"
+    OVERLAP_RATIO_CAPPED = "OVERLAP_RATIO_CAPPED"
     POLICY_UNREAD = "POLICY_UNREAD"
     LAYOUT_UNUSED = "LAYOUT_UNUSED"
 
@@ -87,6 +89,7 @@ SEVERITIES = {
     Kind.LANE_REGION_SHADOWED: Severity.WARN,
     Kind.CONCURRENT_LANES_OVERLAP: Severity.WARN,
     Kind.REASON_SEE_ALSO_DANGLES: Severity.INFO,
+    Kind.OVERLAP_RATIO_CAPPED: Severity.INFO,
     Kind.POLICY_UNREAD: Severity.ERROR,
     Kind.LAYOUT_UNUSED: Severity.INFO,
 }
@@ -123,6 +126,7 @@ def lint(
         *_undeclared(config),
         *_overlapping(config, commands),
         *_dangling_references(config, commands),
+        *_capped_ratio(config),
         *_unread(set_keys),
     ]
     order = list(Severity)
@@ -269,6 +273,18 @@ def _overlap(
         f" time; remove it from the tree of {outer!r}, or make {outer!r} exclusive",
         commands.for_key("lanes", "trees", outer),
     )
+
+
+def _capped_ratio(config: Config) -> Iterator[Finding]:
+    """An overlap that is larger than any setting may tolerate."""
+    ratio = config.overlap.ratio_max
+    if ratio > SOFT_OVERLAP_CEILING:
+        yield _finding(
+            Kind.OVERLAP_RATIO_CAPPED,
+            "overlap.ratio_max",
+            f"ratio_max {ratio:g} counts as 1/3, the most that `dos arbitrate` tolerates",
+            fix_commands.set_command(("overlap", "ratio_max"), 0.33),
+        )
 
 
 def _unread(set_keys: Iterable[Key]) -> Iterator[Finding]:

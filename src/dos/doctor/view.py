@@ -13,9 +13,9 @@ from msgspec import Struct, to_builtins
 from dos.config.lint import Severity
 from dos.config.schema import Config
 from dos.doctor.facts import Facts, Verifiability
-from dos.doctor.subjects.configuration import OVERLAP_POLICIES
 from dos.doctor.subjects.finding import Finding, first_of_each_kind, label_of_command
 from dos.doctor.subjects.machine import format_bytes
+from dos.lanes.policy import OVERLAP_POLICIES
 from dos.text import join_some, last_output_lines, plural
 
 # The mark before each finding, by its severity. Some terminals can show ASCII only.

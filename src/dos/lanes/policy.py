@@ -6,6 +6,7 @@ nothing ever runs on.
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Literal, get_args
 
 from msgspec import field
 
@@ -24,6 +25,8 @@ from dos.regions import Region
 from dos.text import comparison_key, did_you_mean, quote
 
 SOFT_OVERLAP_CEILING = 1 / 3  # no setting tolerates more than this share of a request
+OverlapPolicy = Literal["prefix"]  # there is no other: a rule that nobody has would admit anything
+OVERLAP_POLICIES: tuple[str, ...] = get_args(OverlapPolicy)
 
 
 class Lanes(Table, frozen=True, kw_only=True, dict=True):
@@ -133,11 +136,8 @@ class Overlap(Table, frozen=True, kw_only=True):
 
     ratio_max: Share = 0.0
     """Share of requested folders that may overlap held ones in `dos arbitrate`; at most 1/3."""
-    policy: str = "prefix"
-    """How two regions are compared; only `prefix` exists, and `dos doctor` reports any other."""
-
-    def __post_init__(self) -> None:
-        check_name(self.policy, ("policy",), "policy name")
+    policy: OverlapPolicy = "prefix"
+    """How two regions are compared; any other name than `prefix` is an error."""
 
     @property
     def tolerance(self) -> float:

@@ -18,8 +18,13 @@ class Policy(Table, frozen=True, kw_only=True):
     """Least evidence for a ship: named by a commit, still there, seen to work, or attested."""
     ci: Literal["advise", "require"] = "advise"
     """`require`: the CI checks of the commit must be green too; `advise`: they need not."""
-    non_git_oracle: str = ""
+    non_git_oracle: Literal["", "ci_status"] = ""
     """`ci_status`: also ask the CI, whose green run attests a unit; empty: ask nobody."""
+
+    @property
+    def asks_ci(self) -> bool:
+        """Whether the state of the CI is asked at all."""
+        return bool(self.non_git_oracle) or self.ci_required
 
     @property
     def ci_required(self) -> bool:

@@ -19,7 +19,6 @@ from dos.regions import prefix
 from dos.text import comparison_key
 from dos.world import World
 
-OVERLAP_POLICIES = ("prefix",)  # the only one that this version has
 LARGEST_STATE_FILE_BYTES = 200_000
 
 
@@ -39,28 +38,13 @@ def examine(world: World) -> list[Finding]:
     for key, text in loaded.without_effect.items():
         fix = fix_commands.unset_command([str(part) for part in key])
         found.append(note("CONFIG_WITHOUT_EFFECT", text, "It can be removed.", fix))
-    return [*found, *_overlap_policy(world), *_state_file(world)]
+    return [*found, *_state_file(world)]
 
 
 def _invalid(problem: Problem, editor: EditCommands) -> Finding:
     """The error for a problem that keeps a table from loading."""
     why = f"Verbs that start or change something refuse until it is fixed. {problem.hint}".rstrip()
     return error(lint.Kind.CONFIG_INVALID, str(problem), why, editor.for_problem(problem))
-
-
-def _overlap_policy(world: World) -> list[Finding]:
-    """An unknown overlap policy would be ignored, so it is an error."""
-    name = world.config.overlap.policy
-    if name in OVERLAP_POLICIES:
-        return []
-    return [
-        error(
-            "OVERLAP_POLICY_UNKNOWN",
-            f"[overlap] policy is {name!r}, which is not a policy",
-            f"Available policies: {', '.join(OVERLAP_POLICIES)}.",
-            fix_commands.unset_command(("overlap", "policy")),
-        )
-    ]
 
 
 def _state_file(world: World) -> list[Finding]:
@@ -91,6 +75,7 @@ _WHY = {
     Kind.LANE_REGION_SHADOWED: "While a worker is on one of them, the other stays idle.",
     Kind.CONCURRENT_LANES_OVERLAP: "While a worker is on one of them, the other stays idle.",
     Kind.REASON_SEE_ALSO_DANGLES: "The reference leads nowhere.",
+    Kind.OVERLAP_RATIO_CAPPED: "A larger share would let two workers write the same files.",
     Kind.POLICY_UNREAD: "The setting has no effect.",
     Kind.LAYOUT_UNUSED: "Only dos-kernel needs it.",
 }

@@ -27,7 +27,6 @@ from dos.witness.fact import Stance
 from dos.witness.io import ci
 from dos.world import World
 
-CI_STATUS = "ci_status"
 SURVIVING = (Survival.LIVE, Survival.PARTIAL)
 
 
@@ -42,15 +41,10 @@ def with_witnesses(
     for commit in commits:
         if commit.survival and commit.survival.state in SURVIVING and commit.is_merged:
             witnessed[commit.sha] = _with_receipts(world, unit, commit)
-    if witnessed and asks_ci and _uses_ci(config):
+    if witnessed and asks_ci and config.verify.asks_ci:
         newest = next(iter(witnessed.values()))
         witnessed[newest.sha] = _with_ci(world, config, newest)
     return tuple(witnessed.get(commit.sha, commit) for commit in commits)
-
-
-def _uses_ci(config: Config) -> bool:
-    """Whether the configuration asks for the CI's state at all."""
-    return config.verify.non_git_oracle == CI_STATUS or config.verify.ci_required
 
 
 def _with_receipts(world: World, unit: str, commit: CandidateCommit) -> CandidateCommit:

@@ -188,7 +188,7 @@ class Verifier:
             return True
         if files.has_refs(self.workspace, notes.REF):
             return True
-        return bool(self.config.verify.non_git_oracle) or self.config.verify.ci_required
+        return self.config.verify.asks_ci
 
     def _evidence(self, name: UnitName, shas: Sequence[str]) -> Evidence:
         """The evidence for one unit, from the commits that the index found."""
