@@ -24,9 +24,9 @@ class Args(Struct, kw_only=True):
     """Whose hook it is, and who turns the verdict on its arguments into an answer."""
 
     dialect: Annotated[str, Option(help=hook_event.DIALECT_HELP, metavar="NAME")] = dialects.DEFAULT
-    handler: Annotated[
-        str, Option(help="plugin that may withhold a call with made-up ids", metavar="NAME")
-    ] = "observe"
+    handler: Annotated[str, Option(help="ignored: a plugin of dos-kernel", metavar="NAME")] = (
+        "observe"
+    )
     debug: Annotated[bool, Option(help="report on stderr why nothing was judged")] = False
     # The hook command sets it for an agent of the fleet whose worker does not answer.
     unanswered: Annotated[bool, Option(hidden=True)] = False
