@@ -135,6 +135,16 @@ def plural(number: int, noun: str) -> str:
     return f"{number} {noun}s"
 
 
+def markdown_table(header: Collection[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table in markdown, which no text in a cell can break."""
+    lines: list[str] = []
+    for row in (header, *rows):
+        cells = [" ".join(cell.replace("|", "\\|").split()) for cell in row]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines.insert(1, f"|{'---|' * len(header)}")
+    return "\n".join(lines)
+
+
 def join_some(names: Collection[str], most: int = MOST_LISTED) -> str:
     """Return the names separated by commas; of many, the first few and the number of the others."""
     some = ", ".join(list(names)[:most])

@@ -15,9 +15,9 @@ from dos.mcp.prompts import PROMPTS
 pytestmark = pytest.mark.soak  # the client takes longer to import than all else to run
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    return tool_cases.make(tmp_path_factory.mktemp("client")).root
+@pytest.fixture
+def root(tmp_path):
+    return tool_cases.make(tmp_path).root
 
 
 async def use(root: Any, mode: str) -> str:

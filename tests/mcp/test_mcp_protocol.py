@@ -134,10 +134,19 @@ def test_a_tool_that_takes_too_long_is_answered_as_stalled(repository, monkeypat
     assert waited["structuredContent"]["verdict"] == "TIMEOUT"  # the deadline is not for it
 
 
-@pytest.mark.parametrize("text", ["", "0", "-5", "soon", "٣"])
-def test_a_deadline_that_is_none_is_five_seconds(monkeypatch, text):
+@pytest.mark.parametrize("text", ["", "-5", "soon", "٣"])
+def test_a_deadline_that_is_no_number_is_five_seconds(monkeypatch, text):
     monkeypatch.setenv("DOS_MCP_TOOL_DEADLINE_MS", text)
     assert protocol.deadline_seconds() == 5.0
+
+
+def test_a_deadline_of_zero_lets_a_tool_take_as_long_as_it_does(repository, monkeypatch):
+    monkeypatch.setenv("DOS_MCP_TOOL_DEADLINE_MS", "0")
+    assert protocol.deadline_seconds() is None
+    session = Session(str(repository.root))
+    answer = call(session, "verify", plan="DEMO", phase="A1")
+    assert answer["structuredContent"]["verdict"] == "NOT_SHIPPED"
+    assert "contents" in request(session, "resources/read", uri="dos://lanes")["result"]
 
 
 JSON = st.recursive(

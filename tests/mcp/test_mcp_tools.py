@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 import tool_cases
 from asking import call, request
+from sample_repository import Repository
 from tool_cases import READING, WRITING, Case
 
 from dos.mcp.catalog import TOOLS, Permits
@@ -267,3 +268,50 @@ def test_arguments_that_cannot_be_used_are_errors_of_the_call(workspace, name):
             refused({**usable, argument.name: "nosuch"}, "Choose one of")
         if argument.kind == "text" and not argument.choices:
             refused({**usable, argument.name: "a\0b"}, "NUL")
+
+
+def test_what_is_said_to_be_markdown_is_a_table_that_no_text_breaks(tmp_path):
+    repository = Repository(tmp_path)
+    config = repository.root / "dos.toml"
+    reason = '[reasons.VENDOR]\ncategory = "OPERATOR_GATE"\nsummary = "a | b\\nc"\nfix = "Ask."\n'
+    config.write_text(config.read_text() + reason)
+    session = Session(str(repository.root))
+    read = {}
+    for name in ("lanes", "reasons"):
+        result = request(session, "resources/read", uri=f"dos://{name}")["result"]
+        (content,) = result["contents"]
+        assert content["mimeType"] == "text/markdown"
+        heading, blank, head, rule, *rows = content["text"].splitlines()
+        assert heading.startswith("# ") and (blank, set(rule)) == ("", {"|", "-"})
+        columns = {len(re.findall(r"(?<!\\)\|", line)) for line in (head, rule, *rows)}
+        assert columns == {5}, name
+        read[name] = rows
+    assert [row.split()[1] for row in read["lanes"]][:2] == ["one", "two"]
+    assert r"| VENDOR | OPERATOR_GATE | a \| b c | Ask. |" in read["reasons"]
+
+
+def test_a_reason_that_is_none_refuses_nothing_and_says_where_they_are(workspace):
+    answer = call(Session(str(workspace)), "dos_check_reason", reason_class="NO_SUCH")
+    found = answer["structuredContent"]
+    assert not answer["isError"]
+    assert (found["known"], found["refusal"], found["reason_class"]) == (False, False, "NO_SUCH")
+    assert "dos man wedge" in found["interpretation"] and found["category"] == "UNCLASSIFIED"
+    declared = call(Session(str(workspace)), "dos_check_reason", reason_class="LANE_HELD")
+    assert declared["structuredContent"]["known"] and declared["structuredContent"]["refusal"]
+
+
+def test_all_reasons_are_counted_and_name_their_workspace(workspace):
+    found = call(Session(str(workspace)), "dos_refuse_reasons")["structuredContent"]
+    assert found["workspace"] == str(workspace)
+    assert found["count"] == len(found["reasons"]) > 20
+
+
+def test_the_board_is_cut_where_it_is_asked_for(workspace):
+    session = Session(str(workspace))
+    whole, cut, none = (
+        call(session, "dos_plan", **given)["structuredContent"]
+        for given in ({}, {"limit": 2}, {"scope": ["two"], "limit": 5})
+    )
+    assert cut["phases"] == whole["phases"][:2] and cut["summary"] == whole["summary"]
+    assert {row["lane"] for row in none["phases"]} == {"two"}
+    assert call(session, "dos_plan", limit=-1)["isError"]

@@ -116,6 +116,12 @@ READING = (
     Case("fleet", {}, ("top", "--once")),
     Case("plan", {}, ("plan", "--once")),
     Case("plan", {"scope": ["two"]}, ("plan", "--once"), only("two")),
+    Case(
+        "plan",
+        {"limit": 1},
+        ("plan", "--once"),
+        lambda data: {**data, "phases": data["phases"][:1]},
+    ),
     Case("why", {}, ("why",)),
     Case("why", {"run": "one"}, ("why", "one")),
     Case("why", {"run": LOOP, "iteration": 1}, ("why", LOOP, "--iteration", "1")),
@@ -152,12 +158,7 @@ READING = (
         {"lane": "one", "live_leases": []},
         ("arbitrate", "--lane", "one", "--leases", "[]"),
     ),
-    Case(
-        "refuse_reasons",
-        {},
-        ("man", "wedge"),
-        lambda data: {**data, "count": len(data["reasons"])},
-    ),
+    Case("refuse_reasons", {}, ("man", "wedge")),
     Case(
         "check_reason",
         {"reason_class": "LANE_HELD"},

@@ -40,16 +40,20 @@ class ToolContext(Context):
             self.notes.append(text)
 
 
-def deadline_seconds() -> float:
-    """Return how long a tool may take: $DOS_MCP_TOOL_DEADLINE_MS, else five seconds."""
+def deadline_seconds() -> float | None:
+    """Return how long a tool may take: $DOS_MCP_TOOL_DEADLINE_MS, else five seconds.
+
+    None: as long as it takes, which the variable says with 0.
+    """
     text = os.environ.get(DEADLINE_VARIABLE, "")
-    if text.isascii() and text.isdigit() and int(text[:9]) > 0:
-        return int(text[:9]) / 1000
-    return DEADLINE_MS / 1000
+    if not (text.isascii() and text.isdigit()):
+        return DEADLINE_MS / 1000
+    milliseconds = int(text[:9])
+    return milliseconds / 1000 if milliseconds else None
 
 
 def call_tool(
-    tool: Tool, given: Mapping[str, Any], workspace: str, deadline: float, ended: Event
+    tool: Tool, given: Mapping[str, Any], workspace: str, deadline: float | None, ended: Event
 ) -> Result:
     """Return the result of a call, within the deadline unless the tool waits on purpose.
 
@@ -68,7 +72,7 @@ def call_tool(
         return _run(tool, call, arguments, directory)
 
     seconds = None if tool.is_long(arguments) else deadline
-    return within(seconds, run, ended) or stalled(tool.name, call.verb, deadline)
+    return within(seconds, run, ended) or stalled(tool.name, call.verb, seconds or 0.0)
 
 
 def within(seconds: float | None, run: Callable[[], Result], ended: Event) -> Result | None:

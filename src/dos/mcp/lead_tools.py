@@ -2,10 +2,18 @@
 
 from typing import Any
 
+from dos.errors import BadInput
 from dos.mcp.tool import Argument, Call, Effect, Given, Tool
 
 STEER_SECONDS = 2.0  # how long a call waits until the agent has been told
 PLAN = Argument(name="plan", about="plan of the unit, as in PLAN/UNIT", required=True)
+
+
+def _plan(given: Given) -> Call:
+    """Ask for the whole board; what is wanted of it is cut out of the answer."""
+    if given.get("limit", 0) < 0:
+        raise BadInput(f"limit is {given['limit']}; it must be 0 or more", hint="Leave it out.")
+    return Call("plan", {"once": True})
 
 
 def _log(given: Given) -> Call:
@@ -40,15 +48,15 @@ def _add_unit(given: Given) -> Call:
 
 
 def _board(data: Any, given: Given) -> Any:
-    """Leave out the units of other plans and lanes than those asked for."""
-    scope = {name.casefold() for name in given.get("scope", [])}
-    if not scope or not isinstance(data, dict):
+    """Leave out the units of other plans and lanes than those asked for, and those past the
+    limit. The summary counts all units."""
+    if not isinstance(data, dict):
         return data
-    phases = []
-    for phase in data.get("phases", []):
-        if {phase["plan"].casefold(), phase["lane"].casefold()} & scope:
-            phases.append(phase)
-    return {**data, "phases": phases}
+    phases = data.get("phases", [])
+    scope = {name.casefold() for name in given.get("scope", [])}
+    if scope:
+        phases = [row for row in phases if {row["plan"].casefold(), row["lane"].casefold()} & scope]
+    return {**data, "phases": phases[: given.get("limit")]}
 
 
 LEAD_TOOLS = (
@@ -62,8 +70,11 @@ LEAD_TOOLS = (
         name="plan",
         about="Show every unit: what its plan claims beside what git shows.",
         verb="plan",
-        arguments=(Argument(name="scope", kind="texts", about="only these plans or lanes"),),
-        prepare=lambda _given: Call("plan", {"once": True}),
+        arguments=(
+            Argument(name="scope", kind="texts", about="only these plans or lanes"),
+            Argument(name="limit", kind="integer", about="most units (default: all)"),
+        ),
+        prepare=_plan,
         shape=_board,
     ),
     Tool(

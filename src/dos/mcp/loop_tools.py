@@ -67,10 +67,6 @@ def _audits(data: Any, _given: Given) -> Any:
     return {"commits": data}
 
 
-def _reasons(data: Any, _given: Given) -> Any:
-    return {**data, "count": len(data["reasons"])}
-
-
 def _reason(data: Any, given: Given) -> Any:
     """Say whether the reason is known, beside what is known of it."""
     return {**data, "reason_class": given["reason_class"], "known": "summary" in data}
@@ -115,7 +111,6 @@ LOOP_TOOLS = (
         about="List every reason for a refusal, a hold or a stop, with its fix.",
         verb="man",
         prepare=lambda _given: Call("man", {"section": "wedge"}),
-        shape=_reasons,
     ),
     Tool(
         name="check_reason",

@@ -101,7 +101,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "list": "source_files test_files ci_files weakened limits commits",
     },
     "arbitrate": _DECISION,
-    "refuse_reasons": {"text": "section", "list": "reasons", "integer": "count"},
+    "refuse_reasons": {"text": "section workspace", "list": "reasons", "integer": "count"},
     "check_reason": {
         "text": "section key reason_class category summary fix kind needs clears_by",
         "flag": "known refusal retryable built_in",

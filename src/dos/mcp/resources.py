@@ -7,8 +7,20 @@ from msgspec import Struct, json
 
 from dos.errors import BadInput, DosError
 from dos.mcp.call import ToolContext
+from dos.text import markdown_table
 from dos.verbs.invoke import invoke, reply_data
 
+# Of the resources that are a table: the key of the rows, and the columns by heading.
+TABLES = {
+    "dos://lanes": (
+        "lanes",
+        {"lane": "lane", "kind": "kind", "paths": "tree", "beside others": "exclusivity"},
+    ),
+    "dos://reasons": (
+        "reasons",
+        {"reason": "token", "category": "category", "meaning": "summary", "fix": "fix"},
+    ),
+}
 JSON = "application/json"
 MARKDOWN = "text/markdown"
 
@@ -114,12 +126,24 @@ def read_resource(uri: str, resource: Resource, workspace: str) -> dict[str, Any
         reply = invoke(resource.verb, resource.arguments, context)
         if resource.verb == "trace" and reply.code:
             raise BadInput(f"there is no {uri}")
-        text = reply.text
-        if resource.mime == JSON:
-            text = json.encode(reply_data(reply, explained=False), order="sorted").decode()
+        data = reply_data(reply, explained=False)
+        if resource.mime == MARKDOWN:
+            text = _page(resource, data)
+        else:
+            text = json.encode(data, order="sorted").decode()
     except DosError as error:
         raise BadInput(error.message, hint=error.hint) from error
     finally:
         if context is not None:
             context.close()
     return {"contents": [{"uri": uri, "mimeType": resource.mime, "text": text}]}
+
+
+def _page(resource: Resource, data: Any) -> str:
+    """Return the rows of a verb's answer as a table."""
+    key, columns = TABLES[resource.uri]
+    rows = []
+    for row in data[key]:
+        cells = [row[field] for field in columns.values()]
+        rows.append([cell if isinstance(cell, str) else ", ".join(cell) for cell in cells])
+    return f"# {resource.about.removesuffix('.')}\n\n{markdown_table(columns, rows)}\n"

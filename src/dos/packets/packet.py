@@ -11,6 +11,7 @@ from msgspec import Struct, json, structs, to_builtins
 
 from dos.loop.gate import DISPOSITIONS_SCHEMA, Disposition, Verdict, classify
 from dos.packets.sidecar import Pick
+from dos.text import markdown_table
 from dos.units.markdown import blocks
 from dos.units.unit import PlanClaim, Unit
 
@@ -178,13 +179,12 @@ def _portfolio(packet: Packet) -> str:
     for disposition in packet.dispositions:
         if disposition.live:
             live.add((disposition.series, disposition.phase))
-    rows = ["| unit | lane | state | title |", "|---|---|---|---|"]
+    rows = []
     for candidate in packet.candidates:
         unit = candidate.unit
         state = _state(candidate, is_live=(unit.plan, unit.id) in live)
-        cells = [_cell(cell) for cell in (unit.name, candidate.lane, state, unit.title)]
-        rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
+        rows.append((unit.name, candidate.lane, state, unit.title))
+    return markdown_table(("unit", "lane", "state", "title"), rows) + "\n"
 
 
 def _state(candidate: UnitCandidate, *, is_live: bool) -> str:
@@ -203,11 +203,6 @@ def _state(candidate: UnitCandidate, *, is_live: bool) -> str:
     if before:
         return f"waits for {before}"
     return ""
-
-
-def _cell(text: str) -> str:
-    """A text that cannot break the table."""
-    return " ".join(text.replace("|", "\\|").split())
 
 
 def _rendered_pick(pick: Pick) -> str:

@@ -113,7 +113,12 @@ def _list_reasons(context: Context) -> Reply:
         documents.append(reason.to_json())
     return Reply(
         text=_two_columns(rows),
-        data={"section": "wedge", "reasons": documents},
+        data={
+            "section": "wedge",
+            "workspace": str(context.world.workspace.root),
+            "count": len(documents),
+            "reasons": documents,
+        },
         next_action="dos man wedge TOKEN",
     )
 
@@ -134,7 +139,14 @@ def _explain_reason(token: str, context: Context) -> Reply:
         return Reply(
             code=1,
             stderr=f"{error}\n  hint: {hint}",
-            data={"section": "wedge", "key": token, "token": token, "category": category},
+            data={
+                "section": "wedge",
+                "key": token,
+                "token": token,
+                "category": category,
+                "refusal": False,  # no verb refuses for it
+            },
+            next_action="Use a declared reason: `dos man wedge` lists them.",
         )
     fleet, _ = fold.current(context.world.journal, FleetState)
     lanes = stopped_lanes(reason, fleet)
