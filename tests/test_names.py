@@ -140,3 +140,16 @@ def test_lineage_is_inherited():
 def test_what_is_not_a_run_id_is_refused_before_it_becomes_a_path(text):
     with pytest.raises(NameInvalid):
         run_ids.validated_run_id(text)
+
+
+def test_one_order_of_variables_says_which_run_an_environment_names():
+    named = {"DOS_RUN_ID": "RID-1", "CID_RUN_ID": "RID-2", "DISPATCH_RUN_ID": "RID-3"}
+    for name in run_ids.VARIABLES:
+        assert run_ids.named_in(named) == named.pop(name)
+    assert run_ids.named_in({"HOME": "/"}) == ""
+
+
+@pytest.mark.parametrize("value", ["", "x" * 201, "RID\n1", "\udcff", "é"])
+def test_a_run_that_no_event_can_hold_is_none(value):
+    assert run_ids.named_in({"DOS_RUN_ID": value}) == ""
+    assert run_ids.named_in({"DOS_RUN_ID": value, "CID_RUN_ID": "run-7"}) == "run-7"

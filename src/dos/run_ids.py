@@ -1,7 +1,9 @@
-"""Run ids: `RID-`, nine characters of time, six of chance.
+"""Run ids: `RID-`, nine characters of time, six of chance; and the run that an environment names.
 
 They sort by time, and they are safe as a segment of a path.
 """
+
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -11,6 +13,10 @@ from dos.text import quote, validated_name
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 ENTROPY_BITS = 30
 _LENGTH = 19
+# The variables that name the run of a process: what a worker sets, then what other launchers do.
+LAUNCHER_VARIABLES = ("CID_RUN_ID", "DISPATCH_RUN_ID")
+VARIABLES = ("DOS_RUN_ID", *LAUNCHER_VARIABLES)
+_LONGEST_NAME = 200  # of a run that another launcher made up
 
 
 class RunIdentity(Struct, frozen=True, kw_only=True):
@@ -63,6 +69,26 @@ def validated_run_id(text: str) -> str:
             hint="A run id is RID- and 15 characters; `dos timeline LANE` shows that of a lane.",
         )
     return text
+
+
+def all_named_in(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the runs that an environment names, the nearest launcher's first.
+
+    That is what the process was told, and proves nothing. Other launchers have ids of their own
+    form; a value that no event can hold names no run.
+    """
+    values = [environment.get(name, "") for name in VARIABLES]
+    return tuple(value for value in values if _is_name(value))
+
+
+def named_in(environment: Mapping[str, str]) -> str:
+    """Return the run that an environment names, "" where it names none: see `all_named_in`."""
+    return next(iter(all_named_in(environment)), "")
+
+
+def _is_name(value: str) -> bool:
+    """Whether a value can be the name of a run."""
+    return 0 < len(value) <= _LONGEST_NAME and value.isascii() and value.isprintable()
 
 
 def started_ms(run_id: str) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from commanding import git, in_process
 
+from dos import run_ids
 from dos.agenthooks.dialects import DIALECTS
 from dos.agenthooks.io.answer import Caller, HookOptions, answer_hook
 
@@ -117,6 +118,14 @@ def test_the_table_sets_the_posture_and_a_warning_comes_once_a_session_and_lane(
     assert decision(ask(event(repository, session="another", **path))) == "told"
     (repository / "dos.toml").write_text(f'{CONFIG}[enforcement]\nposture = "block"\n')
     assert decision(ask(event(repository, **path))) == "deny"
+
+
+@pytest.mark.parametrize("name", run_ids.VARIABLES)
+def test_a_tool_call_is_recorded_with_the_run_that_the_environment_names(repository, name):
+    used = {**event(repository, path="api/x.py"), "hook_event_name": "PostToolUse"}
+    ask(used, moment="posttool", environment={name: RUN})
+    events = [line["body"] for line in in_process("journal", "tail", "--json").lines]
+    assert [body["run_id"] for body in events if "args_digest" in body] == [RUN]
 
 
 def test_the_holder_works_inside_its_lane_and_is_refused_outside(repository):

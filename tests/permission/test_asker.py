@@ -13,7 +13,7 @@ from growth import grows_less_than
 from msgspec import structs
 from patience import PATIENCE
 
-from dos import workspace
+from dos import run_ids, workspace
 from dos.journal.backend import Entry
 from dos.journal.events.doors import HookAnswered
 from dos.lanes.io.gather import admission_rules
@@ -21,7 +21,7 @@ from dos.lanes.io.held_leases import lease_request
 from dos.lease import Lease
 from dos.machine import process
 from dos.permission.ask import AskerKind
-from dos.permission.io.asker import RUN_VARIABLES, find_asker, is_lane_tree, lease_to_bind
+from dos.permission.io.asker import find_asker, is_lane_tree, lease_to_bind
 from dos.permission.io.record import bind_session, session_stream
 from dos.world import World, open_journal
 
@@ -138,7 +138,7 @@ def test_after_release_revocation_and_takeover_the_key_opens_nothing(scene):
     assert scene.kind(DOS_LEASE_KEY=KEY + "4") is HOLDER
 
 
-@pytest.mark.parametrize("name", RUN_VARIABLES)
+@pytest.mark.parametrize("name", run_ids.VARIABLES)
 def test_a_run_names_a_lease_that_has_no_key(scene, name):
     scene.take(run=RUN)
     assert scene.ask(**{name: RUN}).lane == "api"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from dos import run_ids
 from dos.errors import BadInput, ConfigInvalid, StoreBusy, WorkspaceMissing
 from dos.text import LONGEST_PATH, escape_invisible, quote
 from dos.verbs.output import print_stderr
@@ -195,9 +196,7 @@ class Context:
 
 def actor() -> str:
     """Return who acts, for the journal: the run that calls, else the user."""
-    environment = os.environ
-    run_id = environment.get("DOS_RUN_ID") or environment.get("CID_RUN_ID")
-    return run_id or environment.get("USER") or ""
+    return run_ids.named_in(os.environ) or os.environ.get("USER") or ""
 
 
 def colour_wanted() -> bool:

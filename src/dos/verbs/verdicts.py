@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, to_builtins
 
+from dos import run_ids
 from dos.errors import DosError
 from dos.verbs.context import Context, Reply, actor
 from dos.verbs.verb import Verb
@@ -63,7 +64,6 @@ LONGEST = 300
 # Where replies have their token, and what else of them is kept.
 _TOKENS = ("verdict", "state", "outcome", "action", "answer", "stance", "activity")
 _DETAILS = ("reason", "source", "rung", "confidence")
-_RUN_VARIABLES = ("DOS_RUN_ID", "CID_RUN_ID", "DISPATCH_RUN_ID")
 
 
 def record_verdict(
@@ -94,7 +94,7 @@ def verdict_of(
     fields = data if isinstance(data, dict) else {}
     run_id = _text(fields.get("run_id")) or _text(getattr(arguments, "run_id", None))
     if not run_id:
-        run_id = next((os.environ[name] for name in _RUN_VARIABLES if os.environ.get(name)), "")
+        run_id = run_ids.named_in(os.environ)
     detail: dict[str, Any] = {"exit_code": reply.code}
     for name in _DETAILS:
         if _text(fields.get(name)):

@@ -8,6 +8,7 @@ from typing import Self
 
 from msgspec import Struct
 
+from dos import run_ids
 from dos.agenthooks.events import HookEvent
 from dos.errors import ConfigInvalid
 from dos.journal.backends.open import embedded_path
@@ -86,6 +87,11 @@ class HookCall:
         return (self.options.session or self.event.session)[:LONGEST_SESSION]
 
     @property
+    def run_id(self) -> str:
+        """The run that the caller belongs to, as its environment names it."""
+        return run_ids.named_in(self.caller.environment)
+
+    @property
     def start(self) -> Path:
         """The folder that the call is about: named by an option, else by the event."""
         if self.options.start is not None:
@@ -119,11 +125,6 @@ class HookCall:
     def store(self) -> Store:
         """The journal for writing; it is created where there is none."""
         return self._open_store(self.world, self.run_id)
-
-    @property
-    def run_id(self) -> str:
-        """The run that the caller says it is of, cut like the name of a conversation."""
-        return self.caller.environment.get("DOS_RUN_ID", "")[:LONGEST_SESSION]
 
     @property
     def stream(self) -> str:

@@ -66,7 +66,7 @@ def run_id(text: str) -> str:
     """
     if text:
         return run_ids.validated_run_id(text)
-    for name in ("CID_RUN_ID", "DISPATCH_RUN_ID"):
+    for name in run_ids.LAUNCHER_VARIABLES:
         exported = os.environ.get(name)
         if not exported:
             continue

@@ -10,7 +10,7 @@ session. A key that fits no lease is that of a lease that has ended.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dos import regions
+from dos import regions, run_ids
 from dos.globs import escape_folder
 from dos.journal import streams
 from dos.journal.backend import ReadTransaction
@@ -23,7 +23,6 @@ from dos.permission.io.record import bound_stream
 from dos.regions import Region
 from dos.world import World
 
-RUN_VARIABLES = ("DOS_RUN_ID", "CID_RUN_ID", "DISPATCH_RUN_ID")
 LONGEST_FENCE = 18  # digits; no journal has more events
 _RECENT = 50  # events of a lane among which the end of a session's lease is looked for
 
@@ -155,10 +154,9 @@ def _by_run(
     leases: Sequence[Lease], family: "_Family", environment: Mapping[str, str]
 ) -> Lease | None:
     """The lease of the run that the environment names."""
-    for name in RUN_VARIABLES:
-        run_id = environment.get(name, "")
+    for run_id in run_ids.all_named_in(environment):
         for lease in leases:
-            if run_id and lease.run_id == run_id and family.may_claim(lease):
+            if lease.run_id == run_id and family.may_claim(lease):
                 return lease
     return None
 
