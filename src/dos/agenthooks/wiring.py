@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from dos.agenthooks.events import Moment
 from dos.errors import BadInput
-from dos.permission.shell.words import NotReadable, Operator, Word, read_script
+from dos.permission.shell.syntax.scanner import read_script
+from dos.permission.shell.syntax.tokens import NotReadable, Operator, Word
 from dos.text import quote
 
 # Of Claude Code and those that took over its names: other tools write nothing.
