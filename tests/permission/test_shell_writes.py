@@ -46,6 +46,8 @@ cp -t docs api/x                              :: docs/x
 cp --target-directory=docs api/x              :: docs/x
 cp --target docs api/x                        :: docs/x
 cp api/a.txt .                                :: a.txt
+cp docs/x                                     ::
+rsync docs/                                   ::
 mv docs/x api/                                :: docs/x api/x
 mv docs/x docs/y                              :: docs/x docs/y
 mv -t api docs/x                              :: docs/x api/x
@@ -309,6 +311,8 @@ $x docs/y                             ::
 rm */x                                ::
 rm docs/*                             :: docs/*
 rm docs/*.md                          :: docs/*.md
+cp docs/*.md                          :: docs/*.md
+rsync docs/*                          :: docs/*
 touch docs/{1..3}                     ::
 touch 'a'/{b,c}                       ::
 rm ~other/x                           ::

@@ -99,7 +99,7 @@ def _copied(found: Arguments) -> Effect:
     if folder is not None:
         return Effect(writes=[inside(folder, source) for source in found.operands])
     if len(found.operands) < 2:
-        return Effect()
+        return Effect(writes=_several(found.operands))
     *sources, target = found.operands
     is_folder = target.text.endswith(("/", "/.", "/..")) or target.text in (".", "..")
     is_folder = is_folder or (target.text == "~" and target.has_tilde)
@@ -110,6 +110,11 @@ def _copied(found: Arguments) -> Effect:
     return Effect(writes=[inside(target, source) for source in sources])
 
 
+def _several(words: Sequence[Word]) -> list[Word]:
+    """Those of the words that can stand for a file and its target."""
+    return [word for word in words if word.has_glob or word.is_split]
+
+
 def _syncs(words: Sequence[Word]) -> Effect:
     """`rsync` writes to its last operand, unless it is on another machine."""
     places = ("log-file", "backup-dir", "partial-dir", "temp-dir", "write-batch")
@@ -118,9 +123,8 @@ def _syncs(words: Sequence[Word]) -> Effect:
     effect = Effect(writes=found.all_values("T", *places))
     if found.has("e", "rsh", "rsync-path", "read-batch", "daemon"):
         effect.unknown = "rsync runs a program"
-    if len(found.operands) > 1:
-        target = found.operands[-1]
-        effect.writes += [] if _REMOTE.match(target.text) else [target]
+    target = found.operands[-1:] if len(found.operands) > 1 else _several(found.operands)
+    effect.writes += [word for word in target if not _REMOTE.match(word.text)]
     if found.has("remove-source-files"):
         effect.writes += found.operands[:-1]
     return effect
