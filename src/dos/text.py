@@ -7,10 +7,12 @@ from dos.errors import NameInvalid
 
 LONGEST_NAME = 200
 LONGEST_SLUG = 120  # file systems take at most 255 bytes, and callers add to it
+LONGEST_QUOTED = 400  # characters of what a person decides by
 LONGEST_PATH = 300  # in an error line
 MOST_LISTED = 12
 MOST_LINES = 20
 _ASCII_LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+_NAME_MARKS = frozenset("-_./:@+#")
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 # Control characters, lone surrogates, and line and paragraph separators.
 _UNSAFE = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -80,6 +82,41 @@ def quote(text: str, longest: int = 60) -> str:
     if any(unicodedata.category(character) in _UNSAFE for character in text):
         return ascii(text)
     return repr(text)
+
+
+def quote_ends(text: str, longest: int = LONGEST_QUOTED) -> str:
+    """Return what an agent or a program wrote, in quotes; of a long text its beginning and its end.
+
+    A person decides by it: what is left out is counted, and never what comes last.
+    """
+    if len(text) <= longest:
+        return quote(text, longest)
+    half = longest // 2
+    left_out = f"{len(text) - 2 * half:,} characters"
+    return f"{quote(text[:half], half)} … {left_out} … {quote(text[-half:], half)}"
+
+
+def cut_middle(text: str, longest: int) -> str:
+    """Return the text; of a longer one its beginning and its end."""
+    if len(text) <= longest:
+        return text
+    half = (longest - 3) // 2
+    return f"{text[:half]} … {text[-half:]}"
+
+
+def show_name(name: str, longest: int = 60) -> str:
+    """Return a name that a program chose, such as that of a tool: as it is, or in quotes where it
+    could be taken for more than a name."""
+    marks = {character for character in name if not character.isalnum()}
+    if name and len(name) <= longest and marks <= _NAME_MARKS:
+        return name
+    return quote(name, longest)
+
+
+def one_line(text: str) -> str:
+    """Return what an agent or a program wrote as one line, with escapes for line breaks, tabs and
+    all that a terminal would act on or hide."""
+    return escape_invisible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def printable_path(path: str) -> str:
@@ -226,6 +263,5 @@ def first_diff_lines(difference: Iterable[str]) -> list[str]:
 def _safe_lines(output: Iterable[str], margin: str = "") -> list[str]:
     lines = []
     for line in output:
-        text = escape_invisible(line).replace("\n", "\\n")
-        lines.append(f"{margin}  {text}".rstrip())
+        lines.append(f"{margin}  {one_line(line.expandtabs())}".rstrip())
     return lines

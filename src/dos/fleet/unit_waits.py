@@ -139,4 +139,4 @@ def _clearing_command(observation: Observation, unit: Unit, verdict: pickable.Ve
     if unit.name in observation.undone and not unit.gated:
         return answer_command(observation, observation.question_about_undone(unit.name))
     question = held_units.about_held(unit, verdict, observation.state)
-    return question.command or question.answer_command
+    return question.clearing_command or question.answer_command

@@ -79,7 +79,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "object": "detail",
         "object?": "answer",
         "integer": "age_seconds dup_count",
-        "flag": "expires_on_start answered",
+        "flag": "expires_on_start answered proposed_by_asker",
         "text?": "expires_at",
     },
     "add_unit": {

@@ -11,9 +11,9 @@ from typing import Any
 from msgspec import Struct, json, to_builtins
 
 from dos.questions.view import QuestionRow
-from dos.text import escape_invisible, plural
+from dos.text import cut_middle, one_line, plural, quote_ends
 
-LONGEST_VALUE = 300
+LONGEST_VALUE = 600
 LONGEST_SUMMARY = 8000
 URGENT_KINDS = frozenset(("LIVENESS", "HALT_PROPOSED"))
 DECISIONS = "dos-decisions"  # the key of what is said about decisions
@@ -70,6 +70,21 @@ def payload(note: Notification) -> dict[str, Any]:
     }
 
 
+def for_chat(text: str) -> str:
+    """Return text that Slack, Mattermost and their like show as it is: no mention, no link.
+
+    Agents write parts of it. `&`, `<` and `>` are the marks of Slack, which has escapes for them;
+    other marks are taken apart where people see it.
+    """
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return without_links(text).replace("@", "＠").replace("](", "] (").replace("```", "'''")
+
+
+def without_links(text: str) -> str:
+    """Return text with web addresses that no program makes a link of, and people still read."""
+    return text.replace("://", "[:]//").replace("www.", "www[.]").replace("WWW.", "WWW[.]")
+
+
 def of_all_decisions(rows: Sequence[QuestionRow], *, most: int | None) -> Notification:
     """Return one message on all open decisions, with the first of them as fields."""
     fields = []
@@ -78,7 +93,7 @@ def of_all_decisions(rows: Sequence[QuestionRow], *, most: int | None) -> Notifi
         if row.dup_count > 1:
             value += f" ×{row.dup_count}"
         if row.proposed_command:
-            value += f" — {row.proposed_command}"
+            value += f" — {_command(row)}"
         fields.append((f"{row.kind} @ {row.lane or '-'}", _cut(value)))
     title = f"{plural(len(rows), 'open decision')}" if rows else "No open decisions"
     return Notification(
@@ -94,13 +109,13 @@ def of_all_decisions(rows: Sequence[QuestionRow], *, most: int | None) -> Notifi
 def of_decision(row: QuestionRow) -> Notification:
     """Return the message on one open decision: what waits, what can be answered, what else."""
     fields = [(choice.name, _cut(choice.meaning)) for choice in row.choices]
-    lines = [_clean(row.question)]
+    lines = [row.question]
     if row.waits:
         lines.append(f"Waiting: {', '.join(row.waits)}")
     for choice in row.choices:
         lines.append(f"dos decide-for {row.id} {choice.name}: {choice.meaning}".rstrip(": "))
     if row.proposed_command:
-        lines.append(f"Command: {row.proposed_command}")
+        lines.append(f"Command: {_command(row)}")
     if row.otherwise and row.expires_at:
         lines.append(f"Without an answer at {row.expires_at}: {row.otherwise}")
     elif row.otherwise:
@@ -109,7 +124,7 @@ def of_decision(row: QuestionRow) -> Notification:
     return Notification(
         severity=_severity([row]),
         title=_cut(f"Decision needed{where}: {row.kind}"),
-        summary="\n".join(map(_clean, lines)),
+        summary="\n".join(map(one_line, lines)),
         fields=fields,
         key=decision_key(row.id),
         source="decisions",
@@ -137,7 +152,7 @@ def of_closed_decision(key: str, answer: str) -> Notification:
     return Notification(
         severity=Severity.INFO,
         title=title,
-        summary=_clean(answer),
+        summary=one_line(answer),
         fields=[],
         key=key,
         source="decisions",
@@ -182,10 +197,13 @@ def _severity(rows: Sequence[QuestionRow]) -> Severity:
     return Severity.INFO
 
 
+def _command(row: QuestionRow) -> str:
+    """Our command as it is typed; one that whoever asked proposes as their words."""
+    if row.proposed_by_asker:
+        return f"{quote_ends(row.proposed_command)}, proposed by whoever asked"
+    return row.proposed_command
+
+
 def _cut(text: str) -> str:
-    return _clean(" ".join(text.split()))[:LONGEST_VALUE]
-
-
-def _clean(text: str) -> str:
-    """Escape what would be invisible or act on a terminal: agents write parts of questions."""
-    return escape_invisible(text)
+    """Return a text on one line, of a long one both ends: agents write parts of questions."""
+    return cut_middle(one_line(" ".join(text.split())), LONGEST_VALUE)

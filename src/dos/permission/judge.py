@@ -27,6 +27,7 @@ from dos.permission.ask import (
 )
 from dos.permission.region import holds, is_git_directory, is_outside_of_tree, name_paths
 from dos.permission.tools import TYPES_INTO_A_PROGRAM
+from dos.text import show_name
 
 FENCE_LOST = "FENCE_LOST"
 GIT_DIRECTORY = "GIT_DIRECTORY"
@@ -163,7 +164,8 @@ def _what(ask: Ask) -> str:
     """What was asked for, after "you may not"."""
     if ask.footprint.paths:
         return f"write {name_paths(ask.footprint.paths)}"
-    return f"use {ask.tool or 'this tool'} for what is not proven to only read"
+    tool = show_name(ask.tool) if ask.tool else "this tool"
+    return f"use {tool} for what is not proven to only read"
 
 
 def _lane_with_paths(asker: Asker) -> str:

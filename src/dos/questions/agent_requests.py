@@ -6,9 +6,8 @@ from dos.agents.conversation import Asks
 from dos.choices import ChoiceName
 from dos.questions import subject
 from dos.questions.question import Choice, Question, question_id
-from dos.text import join_some, printable_path, quote
+from dos.text import join_some, printable_path, quote_ends, show_name
 
-LONGEST_SHOWN = 200  # characters of a command
 MOST_PATHS = 50
 AGENT_ENDED = "the agent that asked has ended"
 
@@ -45,9 +44,9 @@ class ToolRequested(Question, frozen=True, kw_only=True):
 
         `start` names the start of the agent in its run, and `ordinal` counts what it asked.
         """
-        what = printable_path(asked.tool)
+        what = show_name(asked.tool)
         if asked.command:
-            what += f" for {quote(asked.command, LONGEST_SHOWN)}"
+            what += f" for {quote_ends(asked.command)}"
         elif asked.paths:
             what += f" on {join_some(list(map(printable_path, asked.paths)))}"
         return cls(
@@ -72,11 +71,12 @@ class ToolRequested(Question, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
+        tool = show_name(self.tool)
         return (
             Choice(name=ChoiceName.ALLOW, meaning="allow this one call", releases=True),
             Choice(
                 name=ChoiceName.ALLOW_RUN,
-                meaning=f"allow it, and {self.tool} without a question until this run ends",
+                meaning=f"allow it, and {tool} without a question until this run ends",
                 releases=True,
             ),
             Choice(

@@ -56,7 +56,7 @@ def validated_choice(asked: OpenQuestion | AnsweredQuestion, choice: str) -> str
         question = asked.question
         raise BadInput(
             f"{question.id} cannot be answered; it closes {question.closes or 'by itself'}",
-            hint=f"Edit the plan: {question.command}",
+            hint=f"Edit the plan: {question.clearing_command}",
         )
     if choice not in names:
         raise BadInput(

@@ -55,6 +55,10 @@ class Added(Question, frozen=True, kw_only=True):
             Choice(name=ChoiceName.DISMISS, meaning="nothing needs to be done"),
         )
 
+    @property
+    def proposed_command(self) -> str:
+        return self.command
+
 
 class UnknownQuestion(Question, frozen=True, kw_only=True):
     """A question that another version of dos asked.

@@ -147,8 +147,16 @@ class Question(Struct, frozen=True, kw_only=True):
         return self.about.upper()
 
     @property
-    def command(self) -> str:
-        """A command that clears the cause, where an answer alone does not help."""
+    def clearing_command(self) -> str:
+        """Our command that clears the cause, where an answer alone does not help.
+
+        It is shown as it is, for a person to type, so it is made of names that are quoted.
+        """
+        return ""
+
+    @property
+    def proposed_command(self) -> str:
+        """A command that whoever asked proposes. It is shown as theirs, in quotes."""
         return ""
 
     @property
@@ -188,7 +196,13 @@ class Question(Struct, frozen=True, kw_only=True):
     @property
     def detail(self) -> dict[str, Any]:
         """The part of the question that the journal stores under `detail`."""
-        return {key: _plain(getattr(self, key)) for key in self.detail_keys}
+        return {key: _plain(self._detail_of(key)) for key in self.detail_keys}
+
+    def _detail_of(self, key: str) -> Any:
+        """What the journal stores under a key; our own command is `command` there as well."""
+        if key == "command" and key not in self.__struct_fields__:
+            return self.clearing_command
+        return getattr(self, key)
 
     @classmethod
     def fields_of(cls, record: Record) -> dict[str, Any]:

@@ -113,6 +113,10 @@ class HaltProposed(Question, frozen=True, kw_only=True):
         return ChoiceName.LEAVE
 
     @property
+    def proposed_command(self) -> str:
+        return self.command
+
+    @property
     def closes(self) -> str:
         """When there is nothing left to stop."""
         return "when it has stopped or makes progress again"
@@ -149,7 +153,7 @@ class RunStopped(Question, frozen=True, kw_only=True):
         return ChoiceName.DONE
 
     @property
-    def command(self) -> str:
+    def clearing_command(self) -> str:
         """A command that explains why the run stopped."""
         return f"dos why {self.run_id}"
 

@@ -324,7 +324,7 @@ class UnitHeld(Question, frozen=True, kw_only=True):
         return f"{self.document}:{self.line}" if self.document else ""
 
     @property
-    def command(self) -> str:
+    def clearing_command(self) -> str:
         """A command that opens the plan where the unit is declared."""
         if self.retries or not self.document:
             return ""

@@ -16,7 +16,7 @@ from dos.journal.events.limits import Choice
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.state import AnsweredQuestion, Decisions, OpenQuestion, urgent_first
-from dos.text import first_diff_lines, last_output_lines, plural
+from dos.text import first_diff_lines, last_output_lines, plural, quote_ends
 from dos.times import format_duration, format_local_time, utc_datetime, utc_stamp
 
 StoredQuestion = OpenQuestion | AnsweredQuestion
@@ -55,6 +55,7 @@ class QuestionRow(Struct, frozen=True, kw_only=True):
     source_path: str
     proposed_command: str
     handle: str
+    proposed_by_asker: bool = False  # the command is not ours: whoever asked wrote it
     resolver_kind: str = "HUMAN"
     run_ts: str = ""
     evidence: list[str] = field(default_factory=list)
@@ -84,7 +85,7 @@ def other_waits(question: AnyQuestion, waits: FleetWaits) -> Waits:
     """
     lanes = subject.lane_names(question.waits)
     units = subject.unit_names(question.waits)
-    own_commands = {question.command, question.answer_command} - {""}
+    own_commands = {question.clearing_command, question.answer_command} - {""}
     found = waits.waits_besides(question.id, lanes=lanes, units=units)
     return tuple(wait for wait in found if wait.clears_with not in own_commands)
 
@@ -124,7 +125,10 @@ def row(asked: StoredQuestion, now_ms: int, waits: FleetWaits = FleetWaits()) ->
         run_id=question.run_id,
         age_seconds=max(0, (now_ms - asked.at_ms) // 1000),
         source_path=question.source or streams.decision(question.id),
-        proposed_command=question.command or question.answer_command,
+        proposed_command=question.proposed_command
+        or question.clearing_command
+        or question.answer_command,
+        proposed_by_asker=bool(question.proposed_command),
         handle=raised.id,
         waiting=still_waiting,
     )
@@ -159,8 +163,10 @@ def _open_lines(asked: OpenQuestion, now_ms: int, waits: FleetWaits) -> list[str
     still_waiting = other_waits(question, waits)
     if still_waiting:
         lines.append(f"also waits: {waiting.describe_waits(still_waiting)}")
-    if question.command:
-        lines.append(question.command)
+    if question.clearing_command:
+        lines.append(question.clearing_command)
+    if question.proposed_command:
+        lines.append(f"Whoever asked proposes the command {quote_ends(question.proposed_command)}.")
     if asked.raised.choices:
         names = "|".join(choice.name for choice in asked.raised.choices)
         lines.append(f"dos decide-for {asked.raised.id} {names}")
@@ -187,8 +193,10 @@ def render_one(
     if isinstance(asked, AnsweredQuestion):
         return "\n".join([*lines, f"answer   {_answer_text(asked, now_ms)}"])
     lines.append(f"closes   {_expiry_text(asked, now_ms)}")
-    if question.command:
-        lines.append(f"command  {question.command}")
+    if question.clearing_command:
+        lines.append(f"command  {question.clearing_command}")
+    if question.proposed_command:
+        lines.append(f"proposed {quote_ends(question.proposed_command)}, by whoever asked")
     if raised.choices:
         lines.append("choices")
     for choice in raised.choices:

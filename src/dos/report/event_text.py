@@ -17,7 +17,7 @@ from dos.limits.accounts import format_share
 from dos.limits.quota import Key, Limit
 from dos.loop import tokens
 from dos.report import record_text
-from dos.text import plural, quote
+from dos.text import one_line, plural, quote
 from dos.times import format_local_time, utc_datetime
 from dos.verify.baseline import NOTHING_TO_EMPTY
 
@@ -95,8 +95,13 @@ def parked_for(why: str) -> str:
 def describe(fact: AnyFact, at_ms: int) -> str:
     """Return the sentence for a fact that was recorded at this time.
 
-    The time decides whether a moment in it is shown with its date. No sentence is empty.
+    The time decides whether a moment in it is shown with its date. No sentence is empty, and each
+    is one line: agents and programs write parts of it, and may write no line of ours.
     """
+    return one_line(_describe(fact, at_ms))
+
+
+def _describe(fact: AnyFact, at_ms: int) -> str:
     if isinstance(fact, FleetFact):
         return _describe_fleet(fact)
     if isinstance(fact, WorkFact):

@@ -10,7 +10,7 @@ from html import escape
 from dos.report.event_text import parked_for
 from dos.report.session import AgentBar, Outcome, Session, Wait
 from dos.report.summary import format_time
-from dos.text import escape_invisible
+from dos.text import one_line
 from dos.times import format_duration
 
 MARKS = {
@@ -36,7 +36,7 @@ TICKS = (0, 25, 50, 75, 100)
 
 def escape_text(text: str) -> str:
     """Return text for the page: on one line, escaped, with invisible characters shown."""
-    return escape(escape_invisible(text).replace("\n", "\\n").replace("\t", "\\t"))
+    return escape(one_line(text))
 
 
 def css_class(outcome: Outcome) -> str:

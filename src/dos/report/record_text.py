@@ -10,7 +10,7 @@ from typing import assert_never
 from dos.journal.events import doors, fleet, lanes, limits, runs
 from dos.journal.events.runs import TestWitnessed
 from dos.loop import tokens
-from dos.text import join_some, plural
+from dos.text import join_some, plural, show_name
 from dos.times import format_duration
 
 # What an agent was answered; the tokens stay in the journal and in JSON.
@@ -191,9 +191,9 @@ def _describe_door(record: DoorRecord) -> str:  # noqa: PLR0911
     """Return the sentence of an event of hooks, exports or notifications."""
     match record:
         case doors.ToolCalled():
-            return f"agent used {record.tool}"
+            return f"agent used {show_name(record.tool)}"
         case doors.HookAnswered():
-            tool = record.tool or record.moment
+            tool = show_name(record.tool or record.moment)
             return _with_reason(
                 f"{_ANSWERED.get(record.action, record.action)} {tool}", record.reason
             )

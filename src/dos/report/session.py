@@ -14,6 +14,7 @@ from dos.journal.events import fleet
 from dos.journal.events.doors import HookAnswered
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import select
+from dos.text import one_line, show_name
 from dos.units.unit import LandingEntry
 
 DENY = "DENY"  # the action of an answer that refuses
@@ -236,7 +237,7 @@ class Session(Struct, kw_only=True):
                 count += known.count
                 self.refused.remove(known)
                 break
-        latest = f"{fact.tool}: {fact.reason}"
+        latest = f"{show_name(fact.tool)}: {one_line(fact.reason)}"
         self.refused.append(
             RefusedCalls(lane=fact.lane, reason_class=reason_class, count=count, latest=latest)
         )

@@ -31,6 +31,7 @@ from dos.text import (
     comparison_key,
     escape_invisible,
     join_some,
+    one_line,
     quote,
     replace_undecodable,
     slug,
@@ -96,7 +97,7 @@ def run(args: Args, context: Context) -> Reply:
             _print_raw(line.text)
         return Reply()
     return Reply(
-        text="\n".join([reader.title(), *(_one_line(line.text) for line in lines)]),
+        text="\n".join([reader.title(), *(one_line(line.text.expandtabs()) for line in lines)]),
         data=reader.describe(lane) | {"lines": to_builtins(lines)},
     )
 
@@ -110,7 +111,7 @@ def _describe_failed_start(failed: FailedStart, lane: str, args: Args) -> Reply:
         return Reply()
     title = f"== {failed.run_id}, its worker failed before it started an agent"
     return Reply(
-        text="\n".join([title, *(_one_line(line.text) for line in lines)]),
+        text="\n".join([title, *(one_line(line.text.expandtabs()) for line in lines)]),
         data={
             "lane": lane,
             "run_id": failed.run_id,
@@ -304,7 +305,7 @@ def _print_lines(context: Context, reader: _LogReader, lines: list[AgentLine]) -
             }
             context.print_line(json.encode(row).decode())
         else:
-            context.print_line(_one_line(line.text))
+            context.print_line(one_line(line.text.expandtabs()))
     sys.stdout.flush()
 
 
@@ -317,11 +318,6 @@ def _print_raw(line: str) -> None:
     sys.stdout.flush()
     binary_stdout.write(line.encode("utf-8", "surrogateescape") + b"\n")
     binary_stdout.flush()
-
-
-def _one_line(text: str) -> str:
-    """Return a text on one line, with escapes for what a terminal would act on."""
-    return escape_invisible(text).replace("\n", "\\n")
 
 
 def _find_lane(world: World, given: str) -> str:

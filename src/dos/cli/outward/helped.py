@@ -11,8 +11,8 @@ from msgspec import Struct, to_builtins
 from dos.cli.about.man import all_reasons
 from dos.cli.moments import parse_moment
 from dos.errors import BadInput
-from dos.outward.helped import Helped, fold_helped
-from dos.text import plural, quote
+from dos.outward.helped import Example, Helped, fold_helped
+from dos.text import one_line, plural, quote, show_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -59,8 +59,15 @@ def _text(helped: Helped) -> str:
     warnings = plural(helped.warned, "warning")
     lines = [f"{plural(helped.withheld, 'call')} withheld: {sorts}; {warnings}"]
     for title, counts in (("reason", helped.by_reason), ("tool", helped.by_tool)):
-        lines.append(f"by {title}: " + ", ".join(f"{name} {n}" for name, n in counts.items()))
+        counted = ", ".join(f"{show_name(name)} {count}" for name, count in counts.items())
+        lines.append(f"by {title}: {counted}")
     if isinstance(helped.examples, dict):
         for name, examples in helped.examples.items():
-            lines += [f"{name}: {each.tool} {each.target}  {each.reason}" for each in examples]
+            lines += [_example_line(name, example) for example in examples]
     return "\n".join(lines)
+
+
+def _example_line(name: str, example: Example) -> str:
+    """Return the line of an example. Agents name the tool and the files."""
+    tool = show_name(example.tool)
+    return one_line(f"{show_name(name)}: {tool} {example.target}  {example.reason}")

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from dos.text import escape_invisible
+from dos.text import one_line
 from dos.verbs.context import Context
 
 ShowProgress = Callable[[str], None]
@@ -24,7 +24,7 @@ def progress(context: Context) -> Iterator[ShowProgress]:
 
     def show(line: str) -> None:
         """Replace the line, cut to the width of the terminal."""
-        text = escape_invisible(line).replace("\n", "\\n")
+        text = one_line(line)
         status.update(Text(text, no_wrap=True, overflow="ellipsis"))
 
     with Status("", console=Console(stderr=True)) as status:

@@ -17,7 +17,7 @@ from rich.text import Text
 from dos.agents.adapter import PERSONAL
 from dos.backlog.waiting import describe_other_waits
 from dos.report.top import LaneRow, LaneState, LimitRow, Spend, Supervisor, TopView, state_word
-from dos.text import escape_invisible, plural
+from dos.text import one_line, plural
 from dos.times import format_local_time
 from dos.verbs.context import stdout_is_utf8
 
@@ -269,7 +269,7 @@ def _cut(text: str, width: int) -> str:
 
 def _safe(text: str) -> str:
     """Return the text on one line, without anything that a terminal would act on."""
-    line = escape_invisible(text).replace("\n", "\\n").replace("\t", " ")
+    line = one_line(text)
     if stdout_is_utf8():
         return line
     return line.encode("ascii", "backslashreplace").decode()

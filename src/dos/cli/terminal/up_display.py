@@ -29,7 +29,7 @@ from dos.fleet.io.drive import AWAY
 from dos.journal.store import Store
 from dos.report import event_lines
 from dos.report.event_lines import EventLine
-from dos.text import escape_invisible
+from dos.text import one_line
 from dos.verbs.context import Context, colour_wanted
 
 POLL_SECONDS = 0.25
@@ -288,7 +288,7 @@ class EventPrinter:
 def _format(line: EventLine) -> str:
     """Return a line with its local time and place, coloured by its tone if colours are wanted."""
     clock = datetime.fromtimestamp(line.at_ms / 1000).strftime("%H:%M:%S")
-    text = escape_invisible(f"{clock}  {line.where:<10}  {line.text}")
+    text = one_line(f"{clock}  {line.where:<10}  {line.text}")
     colour = _COLOURS.get(line.tone)
     if colour is None or not colour_wanted():
         return text

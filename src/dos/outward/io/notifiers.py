@@ -14,7 +14,14 @@ from dos.errors import BadInput
 from dos.machine import commands
 from dos.outward.io import http
 from dos.outward.io.secrets import read_secret
-from dos.outward.notification import Notification, Sent, Severity, payload
+from dos.outward.notification import (
+    Notification,
+    Sent,
+    Severity,
+    for_chat,
+    payload,
+    without_links,
+)
 from dos.text import did_you_mean, quote
 from dos.unknown import Unknown, call_or_unknown
 
@@ -28,6 +35,7 @@ SLACK = "https://slack.com/api"
 _PRIORITIES = {Severity.URGENT: 5, Severity.WARN: 4, Severity.INFO: 3}
 MOST_FIELDS = 10
 LONGEST_HEADER = 150
+LONGEST_FIELD = 2000
 LONGEST_BLOCK = 2800
 
 
@@ -69,7 +77,7 @@ class WebhookNotifier:
 
     def send(self, note: Notification, ref: str) -> Sent:
         """Count a message as delivered when the service answers with success."""
-        body = json.encode({**payload(note), "replaces": bool(ref)})
+        body = json.encode({**payload(note), "text": for_chat(note.text), "replaces": bool(ref)})
         headers = {"Content-Type": "application/json", "User-Agent": AGENT}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
@@ -93,7 +101,8 @@ class NtfyNotifier:
         content: dict[str, Any] = {
             "topic": self._topic,
             "title": note.title,
-            "message": note.summary or note.title,
+            "message": without_links(note.summary or note.title),
+            "markdown": False,
             "priority": _PRIORITIES[note.severity],
             "tags": [note.source],
         }
@@ -124,8 +133,13 @@ class SlackNotifier:
     def send(self, note: Notification, ref: str) -> Sent:
         """Post or edit. Slack answers refusals with status 200 and `"ok": false`."""
         channel, _, stamp = ref.partition("/")
-        content: dict[str, Any] = {"channel": channel or self._channel, "text": note.text}
-        content["blocks"] = _blocks(note)
+        content: dict[str, Any] = {
+            "channel": channel or self._channel,
+            "text": for_chat(note.text),  # what a phone shows in place of the blocks
+            "blocks": _blocks(note),
+            "parse": "none",
+            "link_names": False,
+        }
         method = "chat.postMessage"
         if stamp:
             method = "chat.update"
@@ -265,20 +279,14 @@ def _blocks(note: Notification) -> list[dict[str, Any]]:
         {"type": "header", "text": {"type": "plain_text", "text": note.title[:LONGEST_HEADER]}}
     ]
     fields = [
-        {"type": "mrkdwn", "text": f"*{_escaped(label)}*\n{_escaped(value)}"}
+        {"type": "mrkdwn", "text": f"*{for_chat(label)}*\n{for_chat(value)}"[:LONGEST_FIELD]}
         for label, value in note.fields[:MOST_FIELDS]
     ]
     if fields:
         blocks.append({"type": "section", "fields": fields})
     if note.summary:
-        text = f"```{_escaped(note.summary)[:LONGEST_BLOCK]}```"
+        text = f"```{for_chat(note.summary)[:LONGEST_BLOCK]}```"
         blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": text}})
     context = {"type": "mrkdwn", "text": f"{note.severity} · dos {note.source}"}
     blocks.append({"type": "context", "elements": [context]})
     return blocks
-
-
-def _escaped(text: str) -> str:
-    """Escape what Slack reads as a link, a mention or the end of a block of code."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return text.replace("```", "'''")
