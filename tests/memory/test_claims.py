@@ -1,6 +1,7 @@
 """What a note claims of the repository, and what it only says in passing."""
 
 import pytest
+from growth import grows_less_than
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,3 +128,31 @@ def test_a_sweep_shows_what_is_stale_first(rows):
     shown = in_order([judge(note, findings) for note, findings in rows])
     keys = [(list(Answer).index(verdict.answer), verdict.memory) for verdict in shown]
     assert keys == sorted(keys)
+
+
+LONG = {
+    "paths": "src/a{number}.py was removed, ",
+    "paths that are planned": "src/a{number}.py will be added, ",
+    "tokens and places": "`--flag-{number}` was added in src/a.py:{number}, ",
+    "commits": "fixed in `{number:07x}`, ",
+    "one long name": "x" * 40,
+    "dots": "a.b/",
+    "backticks": "`x` `",
+    "cues": "was removed was added ",
+    "fences": "```\nx\n~~~\n",
+    "blank lines": "\n \n",
+    "brackets": "src/a.py)))))))) ",
+}
+
+
+@pytest.mark.parametrize("piece", LONG.values(), ids=LONG)
+def test_a_long_note_takes_time_by_its_length(piece):
+    """One clause of any length: an agent writes what is read here."""
+
+    def note_of(count):
+        return "".join(piece.format(number=number) for number in range(count))
+
+    def read(text):
+        return find_claims(parse(text, "n").body)
+
+    assert grows_less_than(30, read, note_of(200), note_of(2_000))

@@ -1,5 +1,7 @@
 """`dos memory recall` and `dos memory verify` against a real repository."""
 
+import os
+
 import pytest
 from commanding import git, in_process
 
@@ -134,3 +136,26 @@ def test_outside_of_git_nothing_about_commits_is_known(tmp_path, monkeypatch):
     (tmp_path / "it.md").write_text("Fixed in 1a2b3c4. Created src/never.py")
     answer = in_process("memory", "recall", "./it.md", "--json")
     assert answer.json["verdict"] == "RECALL_UNVERIFIABLE", answer
+
+
+def test_a_pipe_in_place_of_a_file_holds_nobody_up(repository):
+    os.mkfifo(repository / "src" / "pipe.py")
+    write(repository, "pipe", "src/pipe.py:4 takes `--strict`")
+    answer = in_process("memory", "recall", "pipe", "--store", "notes", "--json")
+    assert (answer.code, answer.json["verdict"]) == (0, "RECALL_UNVERIFIABLE")
+    assert "cannot be read" in answer.json["claims"][0]["ground_truth"]
+    os.mkfifo(repository / "notes" / "piped.md")
+    alone = in_process("memory", "recall", f"notes{os.sep}piped.md", "--store", "notes")
+    assert alone.code == 2
+    assert in_process("memory", "verify", "--store", "notes").code == 0
+
+
+def test_a_note_that_claims_too_much_is_not_checked_and_says_so(repository):
+    honest = "Created src/here.py. " + " ".join(f"src/{number}.py." for number in range(100))
+    write(repository, "honest", honest)
+    assert in_process("memory", "recall", "honest", "--store", "notes").code == 0
+    text = "Created src/here.py. " + " ".join(f"Removed src/{number}.py." for number in range(501))
+    write(repository, "much", text)
+    answer = in_process("memory", "recall", "much", "--store", "notes", "--json")
+    assert answer.json["verdict"] == "RECALL_UNVERIFIABLE"
+    assert "it makes 502 claims" in answer.json["reason"]

@@ -16,7 +16,9 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
+from dos.text import LONGEST_PATH, quote
 from dos.times import Backoff
+from dos.unknown import Unknown
 
 # SQLite needs shared memory and file locks: two hosts that mount one directory share neither.
 _NETWORK = frozenset({
@@ -284,6 +286,25 @@ def whole_file(
         temporary.unlink(missing_ok=True)
     if durable:
         sync_directory(target.parent)
+
+
+def read_bounded(path: Path, most: int) -> bytes | Unknown:
+    """Return the whole content of a regular file of at most `most` bytes, or why it is unknown.
+
+    Opening a pipe does not block, and an endless file does not fill the memory.
+    """
+    shown = quote(str(path), LONGEST_PATH)
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return Unknown(f"{shown} is not a file")
+            data = file.read(most + 1)
+    except (OSError, ValueError) as error:
+        return Unknown(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}")
+    if len(data) > most:
+        return Unknown(f"{shown} is larger than {most:,} bytes")
+    return data
 
 
 def _mode_of_file(path: Path) -> int | None:

@@ -87,6 +87,16 @@ def judge(note: Note, findings: Sequence[Finding]) -> Verdict:
     )
 
 
+def judge_unread(note: Note, count: int, most: int) -> Verdict:
+    """Return the verdict on a note with more claims than are checked: none of them is."""
+    return Verdict(
+        answer=Answer.UNVERIFIABLE,
+        memory=note.name,
+        type=note.type,
+        reason=f"it makes {count:,} claims, and at most {most:,} of a note are checked",
+    )
+
+
 def in_order(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts of a sweep: stale, unverifiable, fresh; by name within each."""
     urgency = list(Answer)

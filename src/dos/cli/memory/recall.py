@@ -14,11 +14,12 @@ from dos.memory.claims import find_claims
 from dos.memory.io import store
 from dos.memory.io.probe import probe_claims
 from dos.memory.note import Note
-from dos.memory.verdict import Answer, Verdict, judge
+from dos.memory.verdict import Answer, Verdict, judge, judge_unread
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 from dos.workspace import Workspace
 
+MOST_CLAIMS = 500
 EXITS = {"RECALL_FRESH": 0, "RECALL_UNVERIFIABLE": 0, "RECALL_STALE": 3, "contract_error": 2}
 NEXT = {
     Answer.FRESH: "You may rely on it.",
@@ -56,10 +57,16 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def recall(workspace: Workspace, note: Note) -> Verdict:
-    """Return the verdict on a note; nothing is asked about a note that is about a person."""
+    """Return the verdict on a note; nothing is asked about a note that is about a person.
+
+    Nor about one that claims more than a person writes down: git is asked about each claim.
+    """
     if note.is_opinion:
         return judge(note, [])
-    return judge(note, probe_claims(workspace, find_claims(note.body)))
+    claims = find_claims(note.body)
+    if len(claims) > MOST_CLAIMS:
+        return judge_unread(note, len(claims), MOST_CLAIMS)
+    return judge(note, probe_claims(workspace, claims))
 
 
 def line(verdict: Verdict) -> str:

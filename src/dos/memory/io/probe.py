@@ -3,15 +3,20 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from msgspec import Struct
+
 from dos.errors import GitFailed
 from dos.git import log
 from dos.git.repository import Reader
+from dos.machine import filesystem
 from dos.memory.claims import Claim, ClaimKind, Polarity
 from dos.memory.verdict import Finding, Status
+from dos.unknown import Unknown
 from dos.verify import content
 from dos.workspace import Workspace
 
 LARGEST_BYTES = 4_000_000
+FILES_KEPT = 4
 
 
 def probe_claims(workspace: Workspace, claims: Iterable[Claim]) -> list[Finding]:
@@ -20,12 +25,20 @@ def probe_claims(workspace: Workspace, claims: Iterable[Claim]) -> list[Finding]
     return [probe.finding(claim) for claim in claims]
 
 
+class _Lines(Struct, frozen=True, kw_only=True):
+    """The lines of a file as they are compared."""
+
+    all: str
+    code: str
+
+
 class _Probe:
     """Answers claims from one work tree."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._tree = workspace.tree
         self._git = Reader(workspace.tree)
+        self._files: dict[str, _Lines | None] = {}
 
     def finding(self, claim: Claim) -> Finding:
         """Return the answer to one claim. Git that gives no answer leaves it unknown."""
@@ -70,23 +83,38 @@ class _Probe:
         return Status.CONTRADICTS, "it is not there, and never was"
 
     def _token(self, claim: Claim) -> tuple[Status, str]:
-        text = _read(self._tree / claim.target_file)
+        lines = self._lines(claim.target_file)
         says_present = claim.polarity is Polarity.PRESENT
-        if text is None:
+        if lines is None:
             if (self._tree / claim.target_file).exists():
                 return Status.UNKNOWN, f"{claim.target_file} cannot be read"
             if says_present:
                 return Status.CONTRADICTS, f"{claim.target_file} is not there"
             return Status.UNKNOWN, f"{claim.target_file} is not there"
         wanted = " ".join(claim.raw.split())
-        in_code = _holds(_code(claim.target_file, text), wanted)
-        if in_code:
+        if _holds(lines.code, wanted):
             status = Status.CONFIRMS if says_present else Status.CONTRADICTS
             return status, f"the code of {claim.target_file} has it"
         status = Status.CONTRADICTS if says_present else Status.CONFIRMS
-        if _holds(text, wanted):
+        if _holds(lines.all, wanted):
             return status, f"only a comment of {claim.target_file} has it"
         return status, f"{claim.target_file} does not have it"
+
+    def _lines(self, name: str) -> "_Lines | None":
+        """Return the lines of a file; None for one that cannot be read or is no text.
+
+        A note names the same file often, so the files of the last claims are kept.
+        """
+        if name in self._files:
+            return self._files[name]
+        text = _read(self._tree / name)
+        lines = None
+        if text is not None:
+            lines = _Lines(all=_normalized(text), code=_normalized(_code(name, text)))
+        self._files[name] = lines
+        while len(self._files) > FILES_KEPT:
+            del self._files[next(iter(self._files))]
+        return lines
 
     def _is_shallow(self) -> bool:
         return self._git.run("rev-parse", "--is-shallow-repository").strip() == "true"
@@ -94,12 +122,8 @@ class _Probe:
 
 def _read(path: Path) -> str | None:
     """Return the text of a file; None where it cannot be read or is no text."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(LARGEST_BYTES + 1)
-    except OSError:
-        return None
-    if len(raw) > LARGEST_BYTES or content.is_binary(raw):
+    raw = filesystem.read_bounded(path, LARGEST_BYTES)
+    if isinstance(raw, Unknown) or content.is_binary(raw):
         return None
     return content.decode(raw)
 
@@ -114,14 +138,17 @@ def _code(path: str, text: str) -> str:
     return "".join(parts)
 
 
-def _holds(text: str, wanted: str) -> bool:
+def _normalized(text: str) -> str:
+    """Return the lines of a text, each between blanks and with one blank between its words."""
+    return "".join(f" {' '.join(line.split())} \n" for line in text.splitlines())
+
+
+def _holds(normalized: str, wanted: str) -> bool:
     """Whether a line has the words, whatever blanks are between them; a flag only as a whole."""
-    for line in text.splitlines():
-        found = f" {' '.join(line.split())} "
-        at = found.find(wanted)
-        while at >= 0:
-            after = found[at + len(wanted)]
-            if not (after.isalnum() or after in "_-"):
-                return True
-            at = found.find(wanted, at + 1)
+    at = normalized.find(wanted)
+    while at >= 0:
+        after = normalized[at + len(wanted)]
+        if not (after.isalnum() or after in "_-"):
+            return True
+        at = normalized.find(wanted, at + 1)
     return False

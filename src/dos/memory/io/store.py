@@ -5,9 +5,11 @@ import re
 from pathlib import Path
 
 from dos.errors import BadInput
+from dos.machine import filesystem
 from dos.memory import note
 from dos.memory.note import Note
 from dos.text import LONGEST_PATH, comparison_key, did_you_mean, join_some, quote
+from dos.unknown import Unknown
 from dos.workspace import Workspace
 
 INDEX = "MEMORY.md"  # which names the others
@@ -51,13 +53,9 @@ def read_notes(store: Path) -> list[Note]:
 
 def read_note(path: Path) -> Note:
     """Return the note of a file. Raises BadInput for one that cannot be read."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_BYTES + 1)
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}") from error
-    if len(content) > LARGEST_BYTES:
-        raise BadInput(f"{path} is larger than {LARGEST_BYTES:,} bytes", hint="It is no note.")
+    content = filesystem.read_bounded(path, LARGEST_BYTES)
+    if isinstance(content, Unknown):
+        raise BadInput(content.why, hint="It is no note.")
     return note.parse(content.decode("utf-8", "replace"), path.stem)
 
 

@@ -6,7 +6,6 @@ claimant can write most files, and then they prove nothing; only the folders tha
 """
 
 import os
-import stat
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +17,8 @@ from dos.config.load import FILE_NAME, parse
 from dos.config.schema import Config
 from dos.errors import ConfigInvalid, GitFailed
 from dos.git.repository import Reader
-from dos.text import LONGEST_PATH, quote
+from dos.machine import filesystem
+from dos.text import quote
 from dos.unknown import Unknown
 from dos.witness.accountability import Accountability
 from dos.witness.fact import EvidenceFacts, attest, no_signal, refute
@@ -89,22 +89,8 @@ def is_agent_writable(workspace: Workspace, path: Path) -> bool:
 
 
 def read_bounded(path: Path) -> bytes | Unknown:
-    """Return the whole content of a regular file of bounded size, or why it is unknown.
-
-    Opening a pipe does not block, and an endless file does not fill the memory.
-    """
-    shown = quote(str(path), LONGEST_PATH)
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                return Unknown(f"{shown} is not a file")
-            data = file.read(LARGEST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        return Unknown(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}")
-    if len(data) > LARGEST_BYTES:
-        return Unknown(f"{shown} is larger than {LARGEST_BYTES:,} bytes")
-    return data
+    """Return the whole content of a regular file of bounded size, or why it is unknown."""
+    return filesystem.read_bounded(path, LARGEST_BYTES)
 
 
 def witness_file(world: World, subject: str) -> EvidenceFacts:
