@@ -2,12 +2,16 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
-from patience import PATIENCE
+from commanding import command
+from patience import PATIENCE, wait_for
 from serving import make_repository, read_to_end, serving, tool_call
 
 from dos.server import http
@@ -70,12 +74,53 @@ def test_the_token_is_exchanged_for_a_cookie_and_leaves_the_address(server):
     cookie = enter(server)
     status, _, page = server.request("GET", "/", bearer=False, headers={"Cookie": cookie})
     assert status == 200 and b"/api/" in page
-    other = {"Cookie": "dos_session=wrong"}
+    assert cookie.startswith(f"dos_session_{server.port}="), "one for each server of a machine"
+    other = {"Cookie": f"dos_session_{server.port}=wrong"}
     assert server.request("GET", "/", bearer=False, headers=other)[0] == 401
-    token = {"Cookie": f"dos_session={server.token}"}
+    token = {"Cookie": f"dos_session_{server.port}={server.token}"}
     assert server.request("GET", "/", bearer=False, headers=token)[0] == 401
     status, headers, _ = server.request("GET", f"//evil?token={server.token}&a=b", bearer=False)
     assert (status, headers["location"]) == (303, "/?a=b")
+
+
+BROWSER = """import os, sys
+with open(os.environ["SEEN"], "w") as seen:
+    seen.write(sys.argv[1])
+"""
+
+
+def test_a_browser_is_started_without_the_token_and_enters_all_the_same(server, tmp_path):
+    """What a program was started with is seen by all users of the machine."""
+    program = tmp_path / "browser"
+    program.write_text(f"#!{sys.executable}\n{BROWSER}")
+    program.chmod(0o755)
+    environment = {**os.environ, "BROWSER": str(program), "SEEN": str(tmp_path / "seen")}
+    done = subprocess.run(
+        command("web", "open"), cwd=server.root, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    wait_for((tmp_path / "seen").exists)
+    wait_for(lambda: (tmp_path / "seen").read_text())
+    opened = (tmp_path / "seen").read_text()
+    assert server.token not in opened
+    page = Path(urlsplit(opened).path)
+    assert page.stat().st_mode & 0o777 == 0o600
+    (address,) = set(re.findall(r"http://[^\"]+", page.read_text()))
+    assert address == f"http://127.0.0.1:{server.port}/?token={server.token}"
+    # A browser says that a file led it there, and takes the cookie along from the next page on.
+    led = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    path = address.partition(str(server.port))[2]
+    status, headers, body = server.request("GET", path, bearer=False, headers=led)
+    assert status == 200 and b'url=/"' in body and server.token.encode() not in body
+    cookie = {"Cookie": headers["set-cookie"].partition(";")[0], "Sec-Fetch-Site": "same-origin"}
+    assert server.request("GET", "/", bearer=False, headers=cookie)[0] == 200
+    # Another site knows no token, and one that a page loads is no address that somebody opens.
+    for path in ("/?token=wrong", "/"):
+        assert server.request("GET", path, bearer=False, headers=led)[0] == 403
+    for mode in ("no-cors", "cors"):
+        loaded = {**led, "Sec-Fetch-Mode": mode}
+        path = f"/?token={server.token}"
+        assert server.request("GET", path, bearer=False, headers=loaded)[0] == 403
 
 
 WRITES = {

@@ -7,16 +7,22 @@ show besides that a page of this server made it.
 """
 
 import hmac
+from html import escape
 from urllib.parse import urlencode
 
 from msgspec import Struct
 
 from dos.server.http import Request, Response, text_response
 
-COOKIE = "dos_session"
+COOKIE = "dos_session"  # with the port behind it: a browser keeps one jar for all ports of a host
 READS = ("GET", "HEAD")
 OWN_HEADER = "x-dos"  # a form or an image of another site cannot send it
 OWN_SITES = ("same-origin", "none")  # none: a person typed or opened the address
+ENTERED = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>dos</title>
+<meta http-equiv="refresh" content="0; url={place}"></head>
+<body><a href="{place}">Continue</a></body></html>
+"""
 HOW_TO_ENTER = "Open the address that `dos web` prints."
 
 
@@ -26,6 +32,11 @@ class Keys(Struct, frozen=True, kw_only=True):
     token: str  # in a file that only its user can read
     session: str  # the cookie's: made anew at each start, so that it ends with the server
     port: int
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie; servers of other workspaces have others."""
+        return f"{COOKIE}_{self.port}"
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -54,24 +65,46 @@ def _foreign(request: Request, keys: Keys) -> Response | None:
     origin = request.headers.get("origin")
     if origin is not None and origin not in [f"http://{host}" for host in keys.hosts]:
         return text_response(403, "Requests of other sites are refused.")
-    if request.headers.get("sec-fetch-site", "none") not in OWN_SITES:
-        return text_response(403, "Requests of other sites are refused.")
-    return None
+    if not _is_of_other_site(request) or _opens_the_address(request, keys):
+        return None
+    return text_response(403, "Requests of other sites are refused.")
+
+
+def _is_of_other_site(request: Request) -> bool:
+    return request.headers.get("sec-fetch-site", "none") not in OWN_SITES
+
+
+def _opens_the_address(request: Request, keys: Keys) -> bool:
+    """Whether a browser opens the address with the token, as the file of `dos web open` has it."""
+    return request.headers.get("sec-fetch-mode") == "navigate" and _shows_token(request, keys)
+
+
+def _shows_token(request: Request, keys: Keys) -> bool:
+    given = request.parameter("token")
+    return request.method == "GET" and given is not None and _same(given, keys.token)
 
 
 def _unknown(request: Request, keys: Keys) -> Response | None:
     """Refuse a request without the token; take one with it in its address, and set the cookie."""
     if has_bearer(request, keys) or _has_cookie(request, keys):
         return None
-    given = request.parameter("token")
-    if request.method == "GET" and given is not None and _same(given, keys.token):
+    if _shows_token(request, keys):
         kept = {name: value for name, value in request.query.items() if name != "token"}
         place = request.path if request.path.isascii() and request.path.isprintable() else "/"
         if place.startswith("//"):  # a browser would take it for the name of a host
             place = "/"
         if kept:
             place = f"{place}?{urlencode(kept, doseq=True)}"
-        cookie = f"{COOKIE}={keys.session}; Path=/; HttpOnly; SameSite=Strict"
+        cookie = f"{keys.cookie}={keys.session}; Path=/; HttpOnly; SameSite=Strict"
+        if _is_of_other_site(request):
+            # A browser takes no such cookie along on a redirect that another site began, so a page
+            # of this one leads on.
+            page = ENTERED.replace("{place}", escape(place))
+            return Response(
+                body=page.encode(),
+                content_type="text/html; charset=utf-8",
+                headers={"Set-Cookie": cookie},
+            )
         return text_response(303, "Entered.", {"Location": place, "Set-Cookie": cookie})
     return text_response(401, HOW_TO_ENTER, {"WWW-Authenticate": 'Bearer realm="dos"'})
 
@@ -95,7 +128,7 @@ def has_bearer(request: Request, keys: Keys) -> bool:
 def _has_cookie(request: Request, keys: Keys) -> bool:
     for part in request.headers.get("cookie", "").split(";"):
         name, _, value = part.strip().partition("=")
-        if name == COOKIE and _same(value, keys.session):
+        if name == keys.cookie and _same(value, keys.session):
             return True
     return False
 

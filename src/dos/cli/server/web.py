@@ -42,7 +42,7 @@ def run(args: Args, context: Context) -> Reply:
         )
     token = location.token()
     url = f"http://127.0.0.1:{found.address.port}/?token={token}"
-    if args.action == OPEN and not _opens(url):
+    if args.action == OPEN and not _opens(location.make_entrance(url).as_uri()):
         raise BadInput("no browser could be started", hint=f"Open it yourself: {url}")
     return Reply(
         text=url,

@@ -10,6 +10,7 @@ import secrets
 import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Self
 
@@ -20,6 +21,12 @@ from dos.errors import BadInput, Refused
 from dos.machine import filesystem
 
 PRIVATE = 0o600
+ENTRANCE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>dos</title>
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={url}"></head>
+<body><a href="{url}">Continue</a></body></html>
+"""
 BACKLOG = 128
 
 
@@ -42,6 +49,7 @@ class Location:
         self.socket = self.folder / SOCKET_NAME
         self.token_file = self.folder / "token"
         self.lock_file = self.folder / "lock"
+        self.entrance = self.folder / "open.html"
 
     def address(self) -> Address | None:
         """Return what the running or the last server wrote down; None: there was none."""
@@ -70,6 +78,16 @@ class Location:
         self.token_file.unlink(missing_ok=True)  # a file that is replaced keeps its mode
         filesystem.write_whole(self.token_file, token.encode(), mode=PRIVATE)
         return token
+
+    def make_entrance(self, url: str) -> Path:
+        """Return a page that only this user can read and that leads to an address.
+
+        A browser is started with its path: the words that a program was started with can be read
+        by all users of a machine, and the address has the token.
+        """
+        page = ENTRANCE.replace("{url}", escape(url))
+        filesystem.write_whole(self.entrance, page.encode(), mode=PRIVATE)
+        return self.entrance
 
 
 class Seat:
