@@ -168,6 +168,67 @@ HIDDEN = {
         bash -O expand_aliases -c ls
         bash $x -c ls
         """,
+    "options of programs": r"""
+        sed 'v;w f' a
+        sed 'v 4.2;w f' a
+        sed -I '' s/a/b/ f
+        awk 'BEGIN{system⏎("touch x")}'
+        awk 'BEGIN{system \⏎("touch x")}'
+        awk 'BEGIN{sys\⏎tem("touch x")}'
+        wget -O- --append-output=f https://h
+        wget -O- --rejected-log=f https://h
+        wget -O- --warc-file=f https://h
+        wget -O- -a f https://h
+        wget -qO- -x https://h
+        unzip a.zip -p
+        unzip -p --p a.zip
+        unzip -p- a.zip
+        unzip -d -p a.zip
+        bzip2 -tz f
+        xz -tz f
+        xz -lz f
+        gzip -t -S x f
+        zstd -c f -o g
+        zstd -c --trace=f g
+        xmllint -shell f
+        xmllint --shell f
+        xmllint -output f g
+        tar tf a --new-volume-script=x
+        tar tf a --rsh-command=x
+        tar tf host:a
+        tar tf a -T list
+        tar tf a --use-comp=x
+        curl -w '%output{f}' https://h
+        curl --write-out @f https://h
+        curl --head -O https://h
+        curl --engine ./evil.so https://h
+        curl --trace-config all --libcurl f https://h
+        nm --plugin ./evil.so a
+        nm @f
+        objdump @f
+        yq --split-exp-file=f a
+        yq -s .a a
+        yq --in-place .a a
+        less +'!touch x' f
+        less --lesskey-content=x f
+        more +'!touch x' f
+        man -C f ls
+        man -X ls
+        bat cache --build
+        bat --lessopen f
+        uniq +1 a
+        uniq a b
+        xxd -s 5 a b
+        xxd -r a b
+        perl -n -i -e 1 f
+        rsync -M--log-file=f a host:b
+        rsync --write-batch=f a host:b
+        git ls-remote ext::'touch x'
+        git ls-remote --upload-pack=./evil .
+        git help -w log
+        git -C $x log
+        git -C "$x" $y
+        """,
 }  # fmt: skip
 READS = r"""
     for ((i=0;i<3;i++)); do echo $i; done
@@ -231,7 +292,97 @@ READS = r"""
     bash -lc 'cat f | head'
     bash -euo pipefail -c 'cat f'
     sh -c 'cat f'
+    cd "$x" && cat f
+    cd $x; cat f; ls
+    cd - && cat f
+    cd a* && ls | head
+    if cd "$x"; then git status; fi
+    (cd "$x" || exit 1; cat f > /dev/null)
+    git -C "$x" log --oneline
+    git ls-remote origin
+    git ls-remote --heads https://h/r
+    git help log
+    sed 'v;p' a
+    sed -nE '/a/,+3{s/x/y/;p}' f
+    awk -F, '{n += $2} END {printf "%d\n", n}' f
+    wget -qO- --timeout=5 --header 'A: b' https://h
+    unzip -l a.zip
+    unzip -p a.zip docs/x
+    unzip -Z1 a.zip
+    bzip2 -t f
+    xz -t f; xz -l f; xz -dc f.xz; xz -T 0 -c f
+    gzip -cd f.gz
+    zstd -dc f.zst; zstd -l f.zst; zstd -T0 -19 -c f
+    xmllint --noout f.xml
+    xmllint --xpath '//a' f.xml
+    xmllint -format f.xml
+    tar tvf a.tar --exclude '*.o'
+    tar --list --file=a.tar --verbose
+    curl -sSfL --retry 3 --max-time 10 -w '%{http_code}\n' https://h
+    curl --head https://h
+    curl -X POST --data-binary @f -H 'A: b' https://h
+    nm -C a.o; objdump -d a.o; readelf -a a.o; strings a.o
+    yq -r '.a.b' f.yml; yq eval '.a' f.yml; yq -o json -P f.yml
+    less -R f; more f; bat -p f; bat --style plain f; man -k ls
+    uniq -c f; uniq --skip-fields 2 f; uniq -f 1 -w 10 f
+    xxd -s 5 -l 16 f; xxd -p f; xxd -c8 f
     """
+# What is written is named as it is, and nothing else.
+WRITES = {
+    "uniq --skip-fields 2 a docs/x": (["docs/x"], False),
+    "xxd -r -p a docs/x": (["docs/x"], False),
+    "xxd -seek 5 a docs/x": (["docs/x"], False),
+    "gzip -k docs/x": (["docs/x.gz"], False),
+    "gunzip docs/x.gz": (["docs/x.gz", "docs/x"], False),
+    "gunzip docs/x": (["docs/x", "docs/x.gz"], True),
+    "gunzip docs/x.tgz": (["docs/x.tgz", "docs/x.tgz.gz"], True),
+    "xz -T 0 docs/x": (["docs/x", "docs/x.xz"], False),
+    "xz -9e --threads=4 docs/x": (["docs/x", "docs/x.xz"], False),
+    "zstd -19 docs/x -o docs/y": (["docs/y"], False),
+    "zstd docs/x": (["docs/x.zst"], False),
+    "zstd --rm docs/x": (["docs/x", "docs/x.zst"], False),
+    "zstd -d docs/x.zst": (["docs/x"], False),
+    "yq -i '.a = 1' docs/x": (["docs/x"], True),
+    "yq eval -i '.a = 1' docs/x": (["docs/x"], True),
+    "yq e '.a = 1' -i docs/x docs/y": (["docs/x", "docs/y"], True),
+    "yq -i --expression '.a = 1' docs/x": (["docs/x"], True),
+    "yq -y -i --arg a b '.a = $a' docs/x": ([], True),
+    "perl -pi -e s/a/b/ docs/x": (["docs/x"], True),
+    "perl -0777 -i -pe s/a/b/ docs/x": (["docs/x"], True),
+    "perl -0 -pi.bak -e s/a/b/ docs/x": (["docs/x"], True),
+    "perl -i.orig -ne print docs/x": (["docs/x"], True),
+    "perl -Mutf8 -I lib -i -lpe s/a/b/ docs/x": (["docs/x"], True),
+    "perl -e print docs/x": ([], True),
+    "perl prog docs/x": ([], True),
+    "ruby -r json -i -pe 'gsub(1,2)' docs/x": (["docs/x"], True),
+    "rename s/a/b/ docs/x": (["docs/x"], True),
+    "rename 's/a/b/' docs/x docs/y": (["docs/x", "docs/y"], True),
+    "rename .htm .html docs/x.htm": (["docs/x.htm"], True),
+    "rename -n s/a/b/ docs/x": ([], True),
+    "rename -e s/a/b/ docs/x": (["docs/x"], True),
+    "vim docs/x": (["docs/x"], True),
+    "nvim --headless -c 'PlenaryBustedDirectory tests' docs/x": ([], True),
+    "nvim -l tests/run.lua --filter a": ([], True),
+    "nvim -u tests/init.lua docs/x": (["docs/x"], True),
+    "vim -es -u NONE -S tests/run.vim": ([], True),
+    "emacs -batch -l ert -l tests.el -f ert-run-tests-batch-and-exit": ([], True),
+    "emacs -Q --batch -L . -l tests.el": ([], True),
+    "emacs docs/x": (["docs/x"], True),
+    "git checkout 4.x": ([], True),
+    "git checkout release-4.x": ([], True),
+    "git checkout v2.0.rc1": ([], True),
+    "git checkout stable/1.2.x": ([], True),
+    "git checkout docs/x.c": (["docs/x.c"], True),
+    "git checkout foo1.py": (["foo1.py"], True),
+    "git checkout 4.x -- docs/x": (["docs/x"], False),
+    "git checkout 4.x docs/x": (["docs/x"], False),
+    "echo a > /dev/tcp/h/80": ([], False),
+}
+ACTS = {
+    "cat < /dev/tcp/h/80": True, "echo a > /dev/tcp/h/80": True, "exec 3<>/dev/udp/h/53": True,
+    "cat < $x": True, "getent hosts h": True, "git ls-remote https://h/r": True,
+    "curl https://h": True, "cat < f": False, "git log": False, "cat f 2> /dev/null": False,
+}  # fmt: skip
 NOT_KNOWN = {
     # What is not certain, and yet no write of a path: nobody with a lane is stopped for it.
     "if (( $(wc -l < f) > 5 )); then echo; fi": (),
@@ -261,6 +412,18 @@ def test_what_only_looks_hidden_is_a_read():
     for command in rows(READS):
         found = written(command)
         assert (found.paths, found.unknown) == ((), ""), command
+
+
+def test_what_is_written_is_named_and_nothing_beside_it():
+    for command, (paths, is_open) in WRITES.items():
+        found = written(command)
+        assert (list(found.paths), bool(found.unknown)) == (paths, is_open), command
+
+
+def test_what_reaches_another_machine_is_an_effect():
+    for command, acts in ACTS.items():
+        found = written(command)
+        assert (found.acts, found.paths, found.unknown) == (acts, (), ""), command
 
 
 def test_what_is_not_certain_names_no_path():

@@ -3,31 +3,51 @@
 import re
 from collections.abc import Sequence
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from dos.permission.shell.effect import Effect, unknown
-from dos.permission.shell.options import parse
+from dos.permission.shell.options import Arguments, parse
 from dos.permission.shell.readers import Program
 from dos.permission.shell.syntax.tokens import Word
 
 _OLD_TAR = re.compile(r"[a-zA-Z]+")
 _ARCHIVE = "what an archive holds is unknown"
-_TAR_VALUES = "fCTXIbHgF"
+_TAR_VALUES = "fCTXIbHgFKLNV"
+_TAR_VALUED = (
+    *("file", "directory", "exclude", "strip-components"),
+    *("owner", "group", "mtime", "sort"),
+)
+_TAR_FLAGS = (
+    *("create", "append", "update", "extract", "get", "list", "diff", "compare", "to-stdout"),
+    *("verbose", "gzip", "bzip2", "xz", "zstd", "auto-compress", "wildcards", "numeric-owner"),
+    *("exclude-vcs", "no-recursion", "keep-old-files", "totals", "overwrite"),
+)
+_TAR_LETTERS = "ctxruAdfCvzjJaOpkhmPoW"
+_UNZIP_SHOWS = frozenset("lptvzZc")
+_UNZIP_READS = re.compile(r"-[lptvzZcqCLMa12smhT]+")
+_PACKER_LETTERS = "cdkltvqfnz0123456789"
+_XZ = ("threads", "memlimit")
+_PACKER_FLAGS = (
+    *("stdout", "to-stdout", "decompress", "uncompress", "compress", "keep", "list", "test"),
+    *("verbose", "quiet", "force", "no-name", "fast", "best", "extreme", "ultra", "rm"),
+    *("long", "threads"),
+)
 
 
 def _tar(words: Sequence[Word]) -> Effect:
     if words and _OLD_TAR.fullmatch(words[0].text):
         words = _without_old_letters(words)
-    found = parse(words, _TAR_VALUES, ("file", "directory", "files-from", "exclude", "index-file"))
-    runs = ("to-command", "checkpoint-action", "I", "use-compress-program", "F", "info-script")
-    others = ("remove-files", "index-file", "g", "listed-incremental", "delete", "rsh-command")
-    more = "an option of it runs a program or writes files" if found.has(*runs, *others) else ""
+    found = parse(words, _TAR_VALUES, _TAR_VALUED, flags=_TAR_FLAGS)
+    archive = found.value("f", "file")
+    is_known = found.has_only(_TAR_LETTERS, (*_TAR_FLAGS, *_TAR_VALUED))
+    if archive is not None and ":" in archive.text:  # HOST:FILE, by a program
+        is_known = False
+    more = "" if is_known else "an option of it runs a program or writes files"
     if found.has("x", "extract", "get"):
         folder = found.value("C", "directory")
         if found.has("O", "to-stdout"):
             return Effect(unknown=more)
         return Effect(writes=[folder] if folder else [], unknown=_ARCHIVE)
-    archive = found.value("f", "file")
     if archive is not None and found.has("c", "r", "u", "A", "create", "append", "update"):
         return Effect(writes=[] if archive.text == "-" else [archive], unknown=more)
     if found.has("t", "list", "d", "diff"):
@@ -47,31 +67,67 @@ def _without_old_letters(words: Sequence[Word]) -> list[Word]:
 
 
 def _unzip(words: Sequence[Word]) -> Effect:
-    found = parse(words, "dPx")
-    if found.has("l", "p", "t", "v", "z", "Z"):
+    """`unzip` shows what is in an archive by options before its name; a second dash undoes one."""
+    options = [word.text for word in words[: _count_options(words)]]
+    shows = any(not _UNZIP_SHOWS.isdisjoint(text) for text in options)
+    if shows and all(_UNZIP_READS.fullmatch(text) for text in options):
         return Effect()
-    folder = found.value("d")
-    return Effect(writes=[folder] if folder else [], unknown="what an archive holds is unknown")
+    folder = parse(words, "dPx").value("d")
+    return Effect(writes=[folder] if folder else [], unknown=_ARCHIVE)
 
 
-def _compresses(ending: str, *, shrinks: bool) -> Program:
+def _count_options(words: Sequence[Word]) -> int:
+    """How many words stand before the first that is no option."""
+    return next(
+        (place for place, word in enumerate(words) if not word.text.startswith("-")), len(words)
+    )
+
+
+class _Packer(Struct, frozen=True, kw_only=True):
     """A program that replaces each operand by one with, or without, an ending."""
 
-    def read(words: Sequence[Word]) -> Effect:
-        found = parse(words, "Sbo", ("suffix",))
-        if found.has("c", "stdout", "to-stdout", "l", "list", "t", "test"):
-            return Effect()
-        effect = Effect(writes=found.operands + found.all_values("o"))
-        for word in found.operands:
-            name = word.text.removesuffix(ending)
-            if shrinks and not found.has("d", "decompress", "uncompress"):
-                name = word.text + ending
-            effect.writes.append(structs.replace(word, text=name))
-        if found.has("S", "suffix", "N", "name"):
+    ending: str
+    letters: str = ""  # options besides those that all of these have
+    values: str = ""  # options with a value
+    valued: tuple[str, ...] = ()
+    unpacks: bool = False  # without an option that says so
+    keeps: bool = False  # the operand, unless it is told otherwise
+    has_output: bool = False  # `-o` names the file that is written
+
+    def __call__(self, words: Sequence[Word]) -> Effect:
+        found = parse(words, self.values, self.valued, flags=_PACKER_FLAGS)
+        output = found.all_values("o") if self.has_output else []
+        letters = _PACKER_LETTERS + self.letters + self.values
+        is_known = found.has_only(letters, (*_PACKER_FLAGS, *self.valued))
+        is_told = found.has("z", "compress", "d", "decompress", "uncompress")
+        if found.has("l", "list", "t", "test", "c", "stdout", "to-stdout"):
+            prints = found.has("c", "stdout", "to-stdout")
+            if is_known and not output and (prints or not is_told):
+                return Effect()
+        effect = Effect(writes=output or self._written(found))
+        if not is_known or found.has("r", "recursive"):
+            effect.unknown = "an option of it writes other files"
+        elif self._unpacks(found) and not (output or self._has_endings(found)):
             effect.unknown = "the name of the result is not known"
         return effect
 
-    return read
+    def _has_endings(self, found: Arguments) -> bool:
+        return all(word.text.endswith(self.ending) for word in found.operands)
+
+    def _unpacks(self, found: Arguments) -> bool:
+        if found.has("d", "decompress", "uncompress"):
+            return True
+        return self.unpacks and not found.has("z", "compress")
+
+    def _written(self, found: Arguments) -> list[Word]:
+        keeps = (self.keeps or found.has("k", "keep")) and not found.has("rm")
+        writes: list[Word] = [] if keeps else list(found.operands)
+        for word in found.operands:
+            name = f"{word.text}{self.ending}"
+            if self._unpacks(found) and word.text.endswith(self.ending):
+                name = word.text.removesuffix(self.ending)
+            writes.append(structs.replace(word, text=name))
+        return writes
 
 
 def _zips(words: Sequence[Word]) -> Effect:
@@ -90,11 +146,11 @@ ARCHIVERS: dict[str, Program] = {
     "bsdtar": _tar,
     "unzip": _unzip,
     "zip": _zips,
-    "gzip": _compresses(".gz", shrinks=True),
-    "gunzip": _compresses(".gz", shrinks=False),
-    "bzip2": _compresses(".bz2", shrinks=True),
-    "bunzip2": _compresses(".bz2", shrinks=False),
-    "xz": _compresses(".xz", shrinks=True),
-    "unxz": _compresses(".xz", shrinks=False),
-    "zstd": _compresses(".zst", shrinks=True),
+    "gzip": _Packer(ending=".gz"),
+    "gunzip": _Packer(ending=".gz", unpacks=True),
+    "bzip2": _Packer(ending=".bz2"),
+    "bunzip2": _Packer(ending=".bz2", unpacks=True),
+    "xz": _Packer(ending=".xz", letters="e", values="T", valued=_XZ),
+    "unxz": _Packer(ending=".xz", letters="e", values="T", valued=_XZ, unpacks=True),
+    "zstd": _Packer(ending=".zst", letters="T", values="o", keeps=True, has_output=True),
 }

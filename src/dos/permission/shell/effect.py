@@ -4,6 +4,8 @@ from msgspec import Struct, field, structs
 
 from dos.permission.shell.syntax.tokens import Word
 
+KEPT = "the name of a copy is not known"
+
 
 class Effect(Struct, kw_only=True):
     """What a command writes. Nothing at all: it is known to only read."""

@@ -12,8 +12,8 @@ from dos.permission.shell.syntax.tokens import Word
 
 _READS = name_table("""
     annotate blame cat-file check-attr check-ignore check-mailmap check-ref-format cherry
-    count-objects describe diff diff-files diff-index diff-tree for-each-ref fsck grep help log
-    ls-files ls-remote ls-tree merge-base name-rev range-diff rev-list rev-parse
+    count-objects describe diff diff-files diff-index diff-tree for-each-ref fsck grep log
+    ls-files ls-tree merge-base name-rev range-diff rev-list rev-parse
     shortlog show show-branch show-ref status var verify-commit verify-pack verify-tag version
     whatchanged
     """)
@@ -34,6 +34,7 @@ _SHOWS: dict[str, tuple[str, bool]] = {
 }
 _TAKES_OPERANDS = {"config": ("--get", "--get-all", "--get-regexp"), "tag": ("-l", "--list"),
                    "branch": ("--list",)}  # fmt: skip
+ASKS_REMOTE = "ls-remote"  # it reads, on another machine
 _RUNS = ("ext-diff", "O", "open-files-in-pager", "upload-pack", "exec", "lost-found")
 UNREAD_PATCH = "the patch comes from elsewhere"
 _GATE = "the commit gate looks at what git {} changes"
@@ -41,6 +42,9 @@ _TREE = "git {} can change any file of the tree"
 
 
 _FILE_NAME = re.compile(r"[^/]\.[A-Za-z][A-Za-z0-9]{0,7}$")  # unlike v1.2 and release-2.0
+_VERSION = re.compile(
+    r"(?:^|[/_-])[vV]?[0-9]+(?:\.[0-9]+)*\.(?:[xX]|(?:a|b|rc|alpha|beta|dev|pre|post)[0-9]*)$"
+)
 
 
 class GitCommand(Struct, kw_only=True):
@@ -129,6 +133,20 @@ def _reads(words: Sequence[Word]) -> Effect:
     return Effect(writes=found.all_values("output"))
 
 
+def _asks_remote(words: Sequence[Word]) -> Effect:
+    """`git ls-remote` reads, unless its address names a program."""
+    if any("::" in word.text for word in words):
+        return unknown("an address can name a program to run")
+    return _reads(words)
+
+
+def _helps(words: Sequence[Word]) -> Effect:
+    """`git help` starts a browser by some options, and by some settings."""
+    if any(word.text.startswith("-") and word.text not in ("-a", "--all", "-g") for word in words):
+        return unknown("an option of git starts a program")
+    return Effect()
+
+
 def _operands_or_tree(operands: list[Word], name: str) -> Effect:
     """What the operands name; without any, git chooses the files."""
     if any(word.text.startswith(":") for word in operands):
@@ -165,6 +183,8 @@ def _looks_like_path(text: str) -> bool:
     """Whether an operand of `git checkout` is rather a path than a branch or a commit."""
     if text in (".", "..") or text.endswith("/") or text.startswith(("./", "../", "/")):
         return True
+    if _VERSION.search(text):  # 4.x, release-1.x, v2.0.rc1
+        return False
     return bool(_FILE_NAME.search(text)) and ".." not in text
 
 
@@ -239,6 +259,8 @@ def _exports(words: Sequence[Word]) -> Effect:
 
 
 _COMMANDS: dict[str, Callable[[Sequence[Word]], Effect]] = {
+    ASKS_REMOTE: _asks_remote,
+    "help": _helps,
     "mv": _moves,
     "rm": _removes,
     "restore": _restores,

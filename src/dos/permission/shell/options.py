@@ -20,10 +20,20 @@ class Arguments(Struct, kw_only=True):
     operands: list[Word] = field(default_factory=list)
     full_names: frozenset[str] = frozenset()  # that stand for themselves, not for longer ones
 
+    @property
+    def patterns(self) -> list[Word]:
+        """Operands that the shell can expand to several, as to a file and its target."""
+        return [word for word in self.operands if word.has_glob or word.is_split]
+
     def has(self, *names: str) -> bool:
         """Whether one of these options was given, with or without a value."""
         given = self.letters | self.names | self.valued.keys()
         return any(self._means(one, name) for one in given for name in names)
+
+    def has_only(self, letters: str, names: Iterable[str] = ()) -> bool:
+        """Whether all options that were given are among these; a shortened name is not."""
+        known = {*letters, *names}
+        return known.issuperset(self.letters | self.names | self.valued.keys())
 
     def all_values(self, *names: str) -> list[Word]:
         """The values of these options."""
@@ -49,15 +59,21 @@ class Arguments(Struct, kw_only=True):
 
 
 def parse(
-    words: Sequence[Word], letters: str = "", names: Iterable[str] = (), *, stops: bool = False
+    words: Sequence[Word],
+    letters: str = "",
+    names: Iterable[str] = (),
+    *,
+    stops: bool = False,
+    flags: Iterable[str] = (),
 ) -> Arguments:
     """Split words into options and operands.
 
     `letters` and `names` are the options that take a value. With `stops` everything after the first
-    operand is an operand, as in programs that start others.
+    operand is an operand, as in programs that start others. `flags` are long options without a
+    value that a longer one with a value begins with.
     """
     long_names = frozenset(names)
-    found = Arguments(full_names=long_names)
+    found = Arguments(full_names=long_names.union(flags))
     rest = deque(words)
     while rest:
         word = rest.popleft()
@@ -79,10 +95,16 @@ def _take_long(found: Arguments, word: Word, rest: deque[Word], names: Iterable[
     if equals:
         value = structs.replace(word, text=word.text[len(name) + 3 :])
         found.valued.setdefault(name, []).append(value)
-    elif rest and any(full.startswith(name) for full in names):
+    elif rest and _takes_value(found, name, names):
         found.valued.setdefault(name, []).append(rest.popleft())
     else:
         found.names.add(name)
+
+
+def _takes_value(found: Arguments, name: str, names: Iterable[str]) -> bool:
+    if name in found.full_names:
+        return name in names
+    return any(full.startswith(name) for full in names)
 
 
 def _take_letters(found: Arguments, word: Word, rest: deque[Word], letters: str) -> None:

@@ -6,23 +6,21 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from dos.permission.shell.archives import ARCHIVERS
-from dos.permission.shell.effect import Effect, inside, unknown
+from dos.permission.shell.editors import EDITORS
+from dos.permission.shell.effect import KEPT, Effect, inside, unknown
 from dos.permission.shell.git_commands import UNREAD_PATCH
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import Arguments, parse
 from dos.permission.shell.readers import UNLESS, Program
-from dos.permission.shell.sed_script import only_prints
 from dos.permission.shell.syntax.tokens import Word
+from dos.permission.shell.transfers import TRANSFERS
 
-_AWK_WRITES = re.compile(r">|\||system\s*\(|close\s*\(|@|inplace")
 _MODE = re.compile(r"[-+=][rwxXstugo,+=-]*")
-_KEEPS_COPY = re.compile(r"-[a-zA-Z]*i.|--in-place=.")
-_KEPT = "the name of a copy is not known"
 _LINKED = "what is written through a link lies elsewhere"
-_REMOTE = re.compile(r"^[^/]*:")
 _FIND_TESTS = name_table(
     "-name -iname -path -ipath -wholename -regex -iregex -newer -mtime -mmin -size -perm"
 )
+_DUMP_VALUE = re.compile(r"--?(?:c|cols|g|groupsize|l|len|n|name|o|offset|R|s|seek|skip)")
 _FIND_OUTPUTS = ("-fprint", "-fprint0", "-fls", "-fprintf")
 
 
@@ -51,7 +49,7 @@ def _moves(words: Sequence[Word]) -> Effect:
     found = parse(words, "tS", ("target-directory", "suffix"))
     effect = _copied(found)
     if found.has("b", "backup", "S", "suffix"):
-        effect.unknown = _KEPT
+        effect.unknown = KEPT
     sources = found.operands if found.value("t", "target-directory") else found.operands[:-1]
     effect.writes = [*sources, *effect.writes]
     return effect
@@ -64,7 +62,7 @@ def _copies(words: Sequence[Word]) -> Effect:
         effect.writes = [*found.operands, *effect.writes]
         effect.unknown = _LINKED
     elif found.has("b", "backup", "S", "suffix"):
-        effect.unknown = _KEPT
+        effect.unknown = KEPT
     elif found.has("parents"):
         folder = found.value("t", "target-directory")
         effect.writes = [folder] if folder else found.operands[-1:]
@@ -99,7 +97,7 @@ def _copied(found: Arguments) -> Effect:
     if folder is not None:
         return Effect(writes=[inside(folder, source) for source in found.operands])
     if len(found.operands) < 2:
-        return Effect(writes=_several(found.operands))
+        return Effect(writes=found.patterns)
     *sources, target = found.operands
     is_folder = target.text.endswith(("/", "/.", "/..")) or target.text in (".", "..")
     is_folder = is_folder or (target.text == "~" and target.has_tilde)
@@ -108,85 +106,6 @@ def _copied(found: Arguments) -> Effect:
     if any(source.text.rstrip("/").endswith((".", "..")) for source in sources):
         return Effect(writes=[target])
     return Effect(writes=[inside(target, source) for source in sources])
-
-
-def _several(words: Sequence[Word]) -> list[Word]:
-    """Those of the words that can stand for a file and its target."""
-    return [word for word in words if word.has_glob or word.is_split]
-
-
-def _syncs(words: Sequence[Word]) -> Effect:
-    """`rsync` writes to its last operand, unless it is on another machine."""
-    places = ("log-file", "backup-dir", "partial-dir", "temp-dir", "write-batch")
-    names = ("rsh", "exclude", "include", "filter", "files-from", "chmod", "out-format", "suffix")
-    found = parse(words, "efTBM", (*places, *names, "exclude-from", "rsync-path", "link-dest"))
-    effect = Effect(writes=found.all_values("T", *places))
-    if found.has("e", "rsh", "rsync-path", "read-batch", "daemon"):
-        effect.unknown = "rsync runs a program"
-    target = found.operands[-1:] if len(found.operands) > 1 else _several(found.operands)
-    effect.writes += [word for word in target if not _REMOTE.match(word.text)]
-    if found.has("remove-source-files"):
-        effect.writes += found.operands[:-1]
-    return effect
-
-
-def _copies_remotely(words: Sequence[Word]) -> Effect:
-    """`scp` writes to its last operand, unless it is on another machine."""
-    found = parse(words, "cDFiJloPSX")
-    effect = unknown("scp runs a program")
-    effect.writes = [word for word in found.operands[-1:] if not _REMOTE.match(word.text)]
-    return effect
-
-
-def _sed(words: Sequence[Word]) -> Effect:
-    found = parse(_without_suffix(words), "efl", ("expression", "file", "line-length"))
-    is_in_place = found.has("i", "in-place")
-    scripts = found.all_values("e", "expression")
-    files = found.operands
-    if is_in_place and files and not files[0].text:  # the empty suffix of another sed
-        files = files[1:]
-    if not scripts and not found.has("f", "file"):
-        scripts = files[:1]
-        files = files[1:]
-    effect = Effect(writes=files if is_in_place else [])
-    script = "\n".join(each.text for each in scripts)
-    if found.has("f", "file") or not only_prints(script):
-        effect.unknown = "a sed script can write files"
-    elif is_in_place and any(_KEEPS_COPY.match(word.text) for word in words):
-        effect.unknown = _KEPT
-    return effect
-
-
-def _without_suffix(words: Sequence[Word]) -> list[Word]:
-    """The words with `-i.bak` as `-i`: the suffix is no option."""
-    kept: list[Word] = []
-    for word in words:
-        position = word.text.find("i", 1)
-        if word.text.startswith("-") and not word.text.startswith("--") and position > 0:
-            before = word.text[:position]
-            if not set(before[1:]) & set("efl"):
-                word = structs.replace(word, text=before + "i")
-        kept.append(word)
-    return kept
-
-
-def _awk(words: Sequence[Word]) -> Effect:
-    found = parse(words, "Fv", ("assign", "field-separator"))
-    given = found.letters | found.names | found.valued.keys()
-    has_others = not given <= {"F", "v", "assign", "field-separator", "posix", "csv"}
-    if has_others or any(_AWK_WRITES.search(script.text) for script in found.operands[:1]):
-        return unknown("an awk program can write files")
-    return Effect()
-
-
-def _edits_in_place(words: Sequence[Word]) -> Effect:
-    """`perl` and `ruby` run a program; with `-i` they also rewrite their operands."""
-    found = parse(words, "eEIMmF0")
-    effect = unknown("a program can write anything")
-    if found.has("i"):
-        has_script = found.has("e", "E")
-        effect.writes = found.operands if has_script else found.operands[1:]
-    return effect
 
 
 def _find(words: Sequence[Word]) -> Effect:
@@ -244,70 +163,27 @@ def _sorts(words: Sequence[Word]) -> Effect:
     return effect
 
 
-def _edits_yaml(words: Sequence[Word]) -> Effect:
-    """`yq` prints, unless it edits in place; with `-s` it splits what it reads into files."""
-    found = parse(words, "opI", ("output-format", "input-format", "indent"))
-    effect = Effect()
-    if found.has("i", "inplace", "in-place"):
-        effect.writes = found.operands[1:] or found.operands
-    if found.has("s", "split-exp", "i", "inplace", "in-place"):
-        effect.unknown = "yq chooses the files"
-    return effect
-
-
-def _renames(words: Sequence[Word]) -> Effect:
-    """`rename` has two forms: an expression, or what is replaced by what."""
-    effect = unknown("the new names are not known")
-    effect.writes = parse(words).operands[1:]
-    return effect
-
-
-def _edits(words: Sequence[Word]) -> Effect:
-    """An editor writes its operands, and what its commands name."""
-    effect = unknown("the commands of an editor can write files")
-    effect.writes = parse(words, "cSp").operands
-    return effect
-
-
-def _second_operand(words: Sequence[Word]) -> Effect:
+def _drops_repeats(words: Sequence[Word]) -> Effect:
     """`uniq` writes to its second operand."""
-    return Effect(writes=parse(words, "fswglo").operands[1:2])
+    found = parse(words, "fsw", ("skip-fields", "skip-chars", "check-chars"))
+    if any(word.text.startswith("+") for word in found.operands):
+        return unknown("an option of old can be an operand")
+    return Effect(writes=found.operands[1:2])
 
 
 def _dumps(words: Sequence[Word]) -> Effect:
-    return Effect(writes=parse(words, "cglosn").operands[1:2])
-
-
-def _curl(words: Sequence[Word]) -> Effect:
-    letters = "AbcCdDeEFHKmoPQrtTuUwxXyYz"
-    writes = (
-        *("output", "cookie-jar", "dump-header", "trace", "trace-ascii", "stderr"),
-        *("etag-save", "libcurl", "hsts", "alt-svc"),
-    )
-    names = ("output-dir", "header", "data", "request", "user", "url", "max-time", "retry")
-    found = parse(words, letters, (*writes, *names))
-    effect = Effect()
-    for word in found.all_values("o", "c", "D", *writes):
-        if word.text != "-":
-            effect.writes.append(word)
-    unnamed = ("O", "remote-name", "remote-name-all", "output-dir", "J", "remote-header-name")
-    if found.has(*unnamed, "K", "config", "T", "upload-file"):
-        effect.unknown = "the name of the written file is not known"
-    return effect
-
-
-def _wget(words: Sequence[Word]) -> Effect:
-    found = parse(words, "OoPaieUt", ("output-document", "directory-prefix", "output-file"))
-    effect = unknown("the name of the downloaded file is not known")
-    target = found.value("O", "output-document")
-    if target is not None:
-        effect = Effect(writes=[] if target.text == "-" else [target])
-    elif folder := found.value("P", "directory-prefix"):
-        effect = Effect(writes=[folder])
-    effect.writes += found.all_values("o", "output-file")
-    if found.has("use-askpass", "save-cookies", "warc-file", "e", "execute", "a"):
-        effect.unknown = "an option of it writes more files"
-    return effect
+    """`xxd` writes to its second operand. Also its long options begin with one dash."""
+    operands: list[Word] = []
+    is_value = False
+    for word in words:
+        text = word.text
+        if is_value:
+            is_value = False
+        elif text.startswith("-") and text != "-":
+            is_value = bool(_DUMP_VALUE.fullmatch(text))
+        else:
+            operands.append(word)
+    return Effect(writes=operands[1:2])
 
 
 def _patch(words: Sequence[Word]) -> Effect:
@@ -334,42 +210,24 @@ PROGRAMS: dict[str, Program] = {
     "fallocate": _all_operands("lo", "length", "offset"),
     "tee": _all_operands(),
     "sponge": _all_operands(),
-    "ex": _edits,
-    "ed": _edits,
-    "vi": _edits,
-    "vim": _edits,
-    "nvim": _edits,
-    "nano": _edits,
-    "emacs": _edits,
     "dos2unix": _all_operands(),
     "unix2dos": _all_operands(),
     "chmod": _all_but_first("", "reference"),
     "chown": _all_but_first("", "reference", "from"),
     "chgrp": _all_but_first("", "reference"),
     "mv": _moves,
-    "rename": _renames,
     "cp": _copies,
     "ditto": _copies,
     "install": _installs,
     "ln": _links,
     "link": _links,
-    "rsync": _syncs,
-    "scp": _copies_remotely,
-    "sed": _sed,
-    "gsed": _sed,
-    "awk": _awk,
-    "gawk": _awk,
-    "mawk": _awk,
-    "perl": _edits_in_place,
-    "ruby": _edits_in_place,
     "find": _find,
     "dd": _dd,
     "sort": _sorts,
-    "yq": _edits_yaml,
-    "uniq": _second_operand,
+    "uniq": _drops_repeats,
     "xxd": _dumps,
-    "curl": _curl,
-    "wget": _wget,
+    **EDITORS,
+    **TRANSFERS,
     **ARCHIVERS,
     **UNLESS,
     "patch": _patch,

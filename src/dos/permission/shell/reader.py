@@ -13,7 +13,7 @@ from msgspec import Struct, field, structs
 
 from dos.permission.shell import patches, prefixes, shells, tree_paths
 from dos.permission.shell.effect import Effect
-from dos.permission.shell.git_commands import git_effect, split_command
+from dos.permission.shell.git_commands import ASKS_REMOTE, git_effect, split_command
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import parse
 from dos.permission.shell.programs import PROGRAMS
@@ -40,6 +40,8 @@ _GOES_ON = ("&&", "|", "|&", "(")  # after which `cd` has succeeded, or nothing 
 _LOOPS = name_table("for while until select function case")
 _MOVES_LINKS = name_table("mv cp ditto ln rsync tar unzip")
 _SYSTEM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[^/]+|/opt/homebrew/bin/[^/]+")
+_NETWORK = ("/dev/tcp/", "/dev/udp/")
+_NO_FILES = ("/dev/fd/", "/dev/pts/", *_NETWORK)
 _STREAM = re.compile(r"[0-9]+-?|-")
 _OWN_PROGRAM = "a program of its own can write files"
 
@@ -193,11 +195,13 @@ class _Walk:
     def _redirect(self, redirect: Redirect) -> None:
         if redirect.variable:
             self._reading.variables.assign(redirect.variable, is_text=False)
+        target = redirect.target
+        if target.text.startswith(_NETWORK) or not target.is_literal:
+            self._reading.acts = True  # the shell itself opens a connection
         if redirect.operator not in _WRITING:
             if not redirect.body_is_data:
                 self._reading.add_unknown("a heredoc holds a command substitution")
             return
-        target = redirect.target
         is_stream = redirect.operator == ">&" and _STREAM.fullmatch(target.text)
         if target.text == "!":
             self._reading.add_unknown("not every shell writes to the file !")
@@ -260,10 +264,12 @@ class _Walk:
         for folder in command.folders:
             self._enter(folder)
         effect = git_effect(command)
+        self._reading.acts = self._reading.acts or command.name == ASKS_REMOTE
         if command.name == "apply":
             effect = patches.with_heredoc(effect, command.words, redirects, default_strip=1)
         self._add(effect)
-        self._doubt_options(arguments)
+        certain = [folder for folder in command.folders if not folder.is_split]
+        self._doubt_options([word for word in arguments if word not in certain])
         self._folder = before
 
     def _shell(self, name: str, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
@@ -358,7 +364,7 @@ class _Walk:
             self._write_path(name, word)
 
     def _write_path(self, name: str, word: Word) -> None:
-        if not name or name == "-" or name in _SINKS or name.startswith(("/dev/fd/", "/dev/pts/")):
+        if not name or name == "-" or name in _SINKS or name.startswith(_NO_FILES):
             return
         if word.has_glob and expansion.starts_anywhere(name):
             self._reading.add_unknown("a pattern can match in any folder")

@@ -1,6 +1,9 @@
 """Programs that only read, and those that do unless an option says otherwise."""
 
+import re
 from collections.abc import Callable, Sequence
+
+from msgspec import structs
 
 from dos.permission.shell.effect import Effect, unknown
 from dos.permission.shell.name_table import name_table
@@ -8,20 +11,22 @@ from dos.permission.shell.options import parse
 from dos.permission.shell.syntax.tokens import Word
 
 Program = Callable[[Sequence[Word]], Effect]
+_OPTION = "an option of it writes a file or runs a program"
 
 # They write nothing, whatever their options are, except where they are sent.
 READERS = name_table("""
     : [ [[ base32 basename break cat cd cksum clear cmp comm complete continue cut declare df diff
     dir dirname du echo egrep eza exa exit expand export expr false fgrep fmt fold free getconf
     getent getopt getopts grep groups head help hexdump id ioctl jq kill last let local locale ls
-    lsblk lscpu lsof md5sum mdfind nl nm nproc numfmt objdump od paste pgrep popd printenv printf
-    ps pushd pwd read readelf readlink readonly realpath return rev seq set sha1sum sha224sum
-    sha256sum sha384sum sha512sum shift shopt size sleep stat strings stty sum tac tail test times
+    lsblk lscpu md5sum mdfind nl nproc numfmt od paste pgrep popd printenv printf
+    ps pushd pwd read readlink readonly realpath return rev seq set sha1sum sha224sum
+    sha256sum sha384sum sha512sum shift shopt sleep stat stty sum tac tail test times
     tokei tput tr true tsort tty type typeset ulimit umask unalias uname unexpand unset uptime
-    users vmstat w wait wc whatis whereis which who whoami yes zcat zgrep
+    users vmstat w wait wc whereis which who whoami yes zcat zgrep
     """)
-# They write no file, and yet they do something: to processes, to leases, or on other machines.
-ACTS = name_table("curl dos exit kill ping rsync scp stty wget xmllint")
+# They write no file, and yet they do something: to processes, to leases, or on other machines. What
+# is asked of a network is told to it, so that no request to another machine is without an effect.
+ACTS = name_table("curl dos exit getent kill ping rsync scp stty wget xmllint")
 
 # Verbs of dos that read, or take and give back a lane; others may write files.
 _VERBS = name_table("""
@@ -36,7 +41,26 @@ def _unless(letters: str, *names: str, values: str = "") -> Program:
     def read(words: Sequence[Word]) -> Effect:
         found = parse(words, values)
         if found.has(*letters, *names):
-            return unknown("an option of it writes a file or runs a program")
+            return unknown(_OPTION)
+        return Effect()
+
+    return read
+
+
+def _only(
+    letters: str, names: str = "", *, values: str = "", valued: str = "", prefixes: str = ""
+) -> Program:
+    """A program that reads when it is given no options but these.
+
+    `values` and `valued` are options with a value. A word that begins with one of the `prefixes`
+    is none of its operands, but says what to do.
+    """
+
+    def read(words: Sequence[Word]) -> Effect:
+        found = parse(words, values, valued.split(), flags=names.split())
+        is_told = any(word.text.startswith(tuple(prefixes)) for word in words if prefixes)
+        if is_told or not found.has_only(letters + values, (*names.split(), *valued.split())):
+            return unknown(_OPTION)
         return Effect()
 
     return read
@@ -53,10 +77,46 @@ def _first_is(*allowed: str) -> Program:
     return read
 
 
+def _shows_pages(words: Sequence[Word]) -> Effect:
+    """`bat` reads but for its commands, of which one writes a cache."""
+    if words and words[0].text == "cache":
+        return unknown(_OPTION)
+    return _BAT(words)
+
+
+def _binary(words: Sequence[Word]) -> Effect:
+    """A program for binaries, which takes further options from the file that `@FILE` names."""
+    if any(word.text.startswith("@") for word in words):
+        return unknown(_OPTION)
+    return _unless("", "plugin")(words)
+
+
+def _queries(words: Sequence[Word]) -> Effect:
+    """`xmllint` takes long names also after one dash."""
+    double = [
+        structs.replace(word, text=f"-{word.text}") if _ONE_DASH.match(word.text) else word
+        for word in words
+    ]
+    return _XMLLINT(double)
+
+
+_ONE_DASH = re.compile(r"-[A-Za-z]{2}")
+_BAT = _only(
+    "pnAHPufdSL",
+    "plain number show-all diff squeeze-blank list-themes list-languages help version",
+    values="lrm",
+    valued="style color theme language line-range paging decorations wrap tabs file-name"
+    " highlight-line terminal-width",
+)  # fmt: skip
+_XMLLINT = _only(
+    "", "noout format html recover huge valid nonet noblanks nocdata noent quiet version",
+    valued="xpath schema dtdvalid relaxng pretty encode",
+)  # fmt: skip
+_PAGED = _only("NRSFXEeiIMmnsqr0123456789", prefixes="+")
 UNLESS: dict[str, Program] = {
     "alias": _first_is("-p"),
     "base64": _unless("o", "output"),
-    "bat": _unless("", "pager", "cache-dir"),
+    "bat": _shows_pages,
     "column": _unless("o"),
     "date": _unless("s", "set"),
     "dos": _first_is(*sorted(_VERBS)),
@@ -66,16 +126,23 @@ UNLESS: dict[str, Program] = {
     "history": _unless("wars"),
     "hostname": _first_is("-f", "-s", "-i", "-I", "-d"),
     "jobs": _unless("x"),
-    "less": _unless("oO", "log-file", "LOG-FILE"),
-    "man": _unless("PH", "pager", "html"),
+    "less": _PAGED,
+    "lsof": _unless("D"),
+    "man": _only("kfwWaK", "apropos whatis where path all", values="sS"),
     "mapfile": _unless("C"),
-    "more": _unless(""),
+    "more": _PAGED,
+    "nm": _binary,
+    "objdump": _binary,
     "ping": _unless(""),
     "readarray": _unless("C"),
+    "readelf": _binary,
     "rg": _unless("", "pre", "hostname-bin", values="ABCEefgjmMrtT"),
     "shuf": _unless("o", "output", values="n"),
+    "size": _binary,
+    "strings": _binary,
     "top": _unless("w"),
     "tree": _unless("oR", values="LPIH"),
-    "xmllint": _unless("o", "output", "shell"),
-    "zless": _unless("oO"),
+    "whatis": _only("dvrwl", "regex wildcard long help version", values="s"),
+    "xmllint": _queries,
+    "zless": _PAGED,
 }

@@ -2,11 +2,11 @@
 
 import re
 
-_ADDRESS = re.compile(r"\d+(?:~\d+)?|\$")
-_SECOND = re.compile(r"[+~]?\d+|\$")
-_SIMPLE = re.compile(r"[=dDgGhHlLnNpPqQxzF][ \t]*\d*")
-_LABEL = re.compile(r"[:btT][ \t]*[\w.-]*")
-_FLAGS = re.compile(r"[gpiImM\d]*")
+_ADDRESS = re.compile(r"[0-9]+(?:~[0-9]+)?|\$")
+_SECOND = re.compile(r"[+~]?[0-9]+|\$")
+_SIMPLE = re.compile(r"[=dDgGhHlLnNpPqQxzF][ \t]*[0-9]*")
+_LABEL = re.compile(r"[:btTv][ \t]*[\w.-]*", re.ASCII)
+_FLAGS = re.compile(r"[gpiImM0-9]*")
 _BLANK = re.compile(r"[\s;]*")
 _END = re.compile(r"[ \t]*(?=[;\n}#]|\Z)")
 
@@ -84,7 +84,7 @@ class _Reader:
             case "{" | "}":
                 self._position += 1
                 return True
-            case "#" | "r" | "R" | "v":
+            case "#" | "r" | "R":
                 self._to_line_end()
                 return True
             case "a" | "i" | "c":
