@@ -1,5 +1,6 @@
 """The tables [store] and [retention] of `dos.toml`: where the journal is, and how much is kept."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -37,7 +38,8 @@ class Retention(Table, frozen=True, kw_only=True):
     runs_keep_last: Keep = 200
     """Runs of each lane whose logs are kept, with the running one; 0 and 1 count as 2."""
     verdicts_keep_last: Keep = 500
-    """Verdicts of verbs (`dos observe`) that `dos journal prune` keeps beside those of one day."""
+    """Verdicts of verbs that `dos journal prune` keeps beside those of one day, and packets that
+    `dos reap` keeps."""
     hook_events_keep: Keep = 20_000
     """Tool calls and answers of hooks that `dos journal prune` keeps beside those of one day."""
     audits_keep_last: Keep = 200
@@ -57,3 +59,14 @@ class Retention(Table, frozen=True, kw_only=True):
         """Return the number behind a key; None: no limit."""
         value = getattr(self, key)
         return None if value in ("none", -1) else value
+
+
+def beyond_limit(changed: Mapping[str, float], keep: float | None) -> list[str]:
+    """Return the names of all but the newest `keep`, by when each changed; None: of nothing.
+
+    Of two that changed at once the one with the greater name is newer.
+    """
+    if keep is None:
+        return []
+    newest_first = sorted(changed, key=lambda name: (changed[name], name), reverse=True)
+    return newest_first[max(0, int(keep)) :]

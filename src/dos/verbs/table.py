@@ -314,6 +314,7 @@ _ALL = (
             "Prune the journal, with the output of dos-kernel ≤ 0.30",
             PERSON,
         ),
+        ("reap", "journal.reap", "Remove old packets and logs, and old events", PERSON),
         ("id-alloc allocate", "journal.id_alloc", "Allocate the next number of a scope"),
         ("id-alloc peek", "journal.id_peek", "Show the last number allocated in a scope"),
         ("run-id mint", "runs.run_id_mint", "Generate a run id"),

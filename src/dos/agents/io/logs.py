@@ -5,11 +5,13 @@ sort by time.
 """
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 from msgspec import Struct
 
 from dos.fleet.effects import RunAgent
+from dos.journal.settings import beyond_limit
 from dos.lease import Lease
 from dos.machine.streams import OLDER
 from dos.text import slug
@@ -58,11 +60,38 @@ def prune_lane(state: Path, lease: Lease, keep: float | None) -> None:
     """
     if keep is None:
         return
-    runs: dict[str, list[Path]] = {}
-    for log in _folder(state, lease.lane).glob("RID-*.log"):
-        runs.setdefault(log.name[:RUN_ID_LENGTH], []).append(log)
+    runs = _runs_in(_folder(state, lease.lane))
     runs.pop(lease.run_id, None)
-    _delete_oldest(runs, max(1, int(keep) - 1))
+    for logs in _oldest(runs, max(1, int(keep) - 1)):
+        delete(logs)
+
+
+def old_runs(
+    state: Path, keep: float | None, live: Collection[str]
+) -> tuple[list[list[Path]], int]:
+    """Return the logs of each of the oldest runs of all lanes, and the number of runs that stay.
+
+    Each lane keeps `keep` runs, among them the live ones and one more. None: all stay.
+    """
+    old: list[list[Path]] = []
+    kept = 0
+    for folder in sorted((state / "logs").glob("*/")):
+        runs = _runs_in(folder)
+        ended = {run: logs for run, logs in runs.items() if run not in live}
+        found: list[list[Path]] = []
+        if keep is not None:
+            found = _oldest(ended, max(1, int(keep) - len(runs) + len(ended)))
+        old += found
+        kept += len(runs) - len(found)
+    return old, kept
+
+
+def _runs_in(folder: Path) -> dict[str, list[Path]]:
+    """The logs of a lane's folder, by run."""
+    runs: dict[str, list[Path]] = {}
+    for log in folder.glob("RID-*.log"):
+        runs.setdefault(log.name[:RUN_ID_LENGTH], []).append(log)
+    return runs
 
 
 def prune_run(state: Path, lane: str, run_id: str) -> None:
@@ -71,19 +100,22 @@ def prune_run(state: Path, lane: str, run_id: str) -> None:
     for log in _folder(state, lane).glob(f"{run_id}-*.log"):
         start = log.name.removesuffix(".log").removesuffix(OLDER)
         starts.setdefault(start, []).append(log)
-    _delete_oldest(starts, STARTS_KEPT)
+    for logs in _oldest(starts, STARTS_KEPT):
+        delete(logs)
 
 
-def _delete_oldest(groups: dict[str, list[Path]], keep: int) -> None:
-    """Delete the groups of logs that changed longest ago, so that `keep` are left."""
+def _oldest(groups: dict[str, list[Path]], keep: int) -> list[list[Path]]:
+    """The groups of logs that changed longest ago, which leave `keep`."""
+    changed = {}
+    for name, logs in groups.items():
+        changed[name] = max(log.stat().st_mtime for log in logs)
+    return [groups[name] for name in beyond_limit(changed, keep)]
 
-    def newest_change(logs: list[Path]) -> float:
-        return max(log.stat().st_mtime for log in logs)
 
-    newest_first = sorted(groups.values(), key=newest_change, reverse=True)
-    for logs in newest_first[keep:]:
-        for log in logs:
-            log.unlink(missing_ok=True)
+def delete(logs: list[Path]) -> None:
+    """Delete the logs; one that is gone already is no error."""
+    for log in logs:
+        log.unlink(missing_ok=True)
 
 
 def _folder(state: Path, lane: str) -> Path:

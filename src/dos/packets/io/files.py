@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dos.errors import BadInput, StaleDispositionContract
+from dos.journal.settings import beyond_limit
 from dos.loop import gate
 from dos.packets import sidecar
 from dos.packets.packet import Packet, encode_dispositions
@@ -21,6 +22,11 @@ from dos.text import quote
 
 MOST_A_DAY = 10_000
 LARGEST_FILE = 16 << 20  # bytes
+# The files of a packet; those of dos-kernel may have two more.
+_OF_PACKET = re.compile(
+    r"(?:next-up-|\.(?:dispositions|race|verdict)-)(?P<tag>\d{4}-\d\d-\d\d-\d+)"
+    r"(?:\.md|\.prompts\.json|\.json)"
+)
 _NAME = re.compile(r"\.dispositions-(?P<tag>.+)\.json")
 
 
@@ -75,6 +81,26 @@ def write_packet(
     if answer.refuse:
         raise BadInput(f"{files.prompts}: {answer.reason}", hint="Write the packet again.")
     return files
+
+
+def old_packets(directory: Path, keep: float | None) -> tuple[list[list[Path]], int]:
+    """Return the files of each packet that is older than the newest `keep`, and the number of
+    packets that stay. None: all stay. Files of other names are never among them."""
+    packets: dict[str, list[Path]] = {}
+    changed: dict[str, float] = {}
+    for path in sorted(directory.glob("*")) if directory.is_dir() else []:
+        name = _OF_PACKET.fullmatch(path.name)
+        if name and path.is_file() and not path.is_symlink():
+            packets.setdefault(name["tag"], []).append(path)
+            changed[name["tag"]] = max(changed.get(name["tag"], 0.0), path.stat().st_mtime)
+    old = [packets[tag] for tag in beyond_limit(changed, keep)]
+    return old, len(packets) - len(old)
+
+
+def delete_packet(files: list[Path]) -> None:
+    """Delete the files of a packet, the page first, so that it never refers to a missing file."""
+    for path in sorted(files, key=lambda path: path.suffix != ".md"):
+        path.unlink(missing_ok=True)
 
 
 def _claim(directory: Path, packet: Packet, date: str) -> PacketFiles:
