@@ -58,6 +58,18 @@ def test_a_record_has_the_released_keys(dos, journal, workspace, monkeypatch):
     }
 
 
+def test_the_status_of_a_run_and_a_packet_are_verdicts_and_that_of_the_fleet_is_none(dos, journal):
+    run_id = dos("run-id", "mint", "x", "--write").json["run_id"]
+    assert dos("status").code == 0
+    answer = dos("status", run_id, "--json")
+    assert dos("packet", "--json").json["verdict"] == "DRAIN"
+    status, packet = dos("observe", "--tail", "2", "--json").json["events"]
+    verdict = answer.json["liveness"]
+    assert (status["syscall"], status["verdict"]) == ("status", verdict["verdict"])
+    assert (status["run_id"], status["detail"]["reason"]) == (run_id, verdict["reason"])
+    assert (packet["syscall"], packet["verdict"]) == ("packet", "DRAIN")
+
+
 def test_history_is_that_of_a_run_or_of_a_verb(dos, journal):
     journal.record(streams.HOOKS, answered("DENY", session="s", run_id="RID-7", lane="api"))
     dos("breaker", "--consecutive", "0")

@@ -41,6 +41,7 @@ JUDGES = frozenset(
         "judge",
         "liveness",
         "memory recall",
+        "packet",
         "pick-priority",
         "pickable",
         "productivity",
@@ -51,6 +52,7 @@ JUDGES = frozenset(
         "rewind",
         "scope-gate",
         "scout",
+        "status",
         "test-witness",
         "test-witness run",
         "verify",
@@ -71,12 +73,15 @@ def record_verdict(
 ) -> None:
     """Record the verdict that a verb replied with, where the workspace has a journal.
 
-    What a run of `dos decide` decided is in the journal already.
+    What a run of `dos decide` decided is in the journal already. `dos status` judges a run; without
+    one it only shows the fleet.
     """
     is_printed = reply.data is None and not reply.text  # by the verb itself: lines, no verdict
     if verb.name not in JUDGES or is_printed:
         return
     if verb.name == "decide" and getattr(arguments, "run", None):
+        return
+    if verb.name == "status" and getattr(arguments, "run_id", None) is None:
         return
     try:
         _record(verdict_of(verb, exits, arguments, reply), context)
@@ -92,6 +97,8 @@ def verdict_of(
 
     data = to_builtins(reply.data)
     fields = data if isinstance(data, dict) else {}
+    if isinstance(fields.get("liveness"), dict):  # the verdict on a run's status
+        fields = fields["liveness"] | fields
     run_id = _text(fields.get("run_id")) or _text(getattr(arguments, "run_id", None))
     if not run_id:
         run_id = run_ids.named_in(os.environ)
