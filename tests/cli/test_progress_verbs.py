@@ -239,6 +239,10 @@ def test_the_exit_code_is_the_answer(dos, state, words, code, token):
         (("recurring", "x"), "not a run id"),
         (("recurring", "RID"), "has no run"),
         (("recurring", "--min-recurrence", "0"), "at least 1"),
+        (("recurring", "--since", "7d"), "about all runs"),
+        (("recurring", "--runs", "3"), "about all runs"),
+        (("recurring", "--all", "--since", "lately"), "is not an age or a date"),
+        (("recurring", "--all", "--runs", "0"), "less than 1"),
     ],
 )
 def test_what_means_nothing_is_an_error(dos, run_id, state, words, said):
@@ -307,6 +311,32 @@ def test_a_reason_that_stopped_two_runs_recurs(dos, workspace):
     )
     assert [dos("recurring", run_id).code for run_id in ids] == [0, 0, 0, 3]
     assert dos("recurring", "--min-recurrence", "3").code == 0
+
+
+def test_a_cause_that_was_cleared_long_ago_is_left_out_of_those_that_recur(dos, workspace):
+    from dos import workspace as places
+    from dos.journal.events.fleet import RunStopped
+    from dos.world import open_journal
+
+    ids = [dos("run-id", "mint", "p").json["run_id"] for _ in range(4)]
+    stops = ["blocked", "blocked", "launch-failed", "launch-failed"]
+    with open_journal(places.find(workspace), "") as journal:
+        for run_id, reason in zip(ids, stops, strict=True):
+            fact = RunStopped(
+                run_id=run_id, lane="api", stop_reason=reason, needs="operator", reason="why"
+            )
+            journal.record(streams.run(run_id), fact)
+
+    def causes(*words):
+        answer = dos("recurring", "--all", *words, "--json")
+        found = {row["cause_key"] for row in answer.json["clusters"]}
+        assert answer.code == (3 if found else 0)
+        return found
+
+    assert causes() == causes("--since", "1h") == causes("--runs", "4") == set(stops)
+    assert causes("--runs", "2") == {"launch-failed"}
+    assert causes("--runs", "1") == causes("--since", "2999-01-01") == set()
+    assert causes("--since", "2026-01-01", "--runs", "3") == {"launch-failed"}
 
 
 def test_a_question_about_numbers_needs_no_repository(dos, tmp_path, monkeypatch):

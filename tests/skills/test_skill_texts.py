@@ -46,6 +46,7 @@ def values(workspace: Path) -> dict[str, str]:
         "DOC": "docs/sample-plan.md",
         "START": git("rev-parse", "HEAD", cwd=workspace).strip(),
         "COUNT": "2",
+        "SINCE": "30d",
         "TARGET": "2",
         "OUTCOME": "drained",
         "OUTCOME_JSON": '{"kind":"SHIPPED","packet_judge":"SHIPPED-DIRTY","ship_count":0}',

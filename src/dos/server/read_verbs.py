@@ -46,7 +46,7 @@ READ_VERBS: dict[str, ReadVerb] = {
     "trace": ReadVerb(arguments=("run_id",)),
     "salvage list": ReadVerb(arguments=("lane", "limit")),
     "salvage show": ReadVerb(arguments=("ref", "patch")),
-    "recurring": ReadVerb(arguments=("run_id", "all", "min_recurrence")),
+    "recurring": ReadVerb(arguments=("run_id", "all", "since", "runs", "min_recurrence")),
     "lease-lane live": ReadVerb(),
     "lease status": ReadVerb(),
     "helped": ReadVerb(arguments=("session", "since")),

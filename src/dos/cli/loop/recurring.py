@@ -1,7 +1,8 @@
 """Decide whether a run's stop reason has recurred in others.
 
 A run's cause is its stop reason, if a person or an outside change has to clear it. All
-of it is read from the journal. With --all every recurring cause is listed, the worst first.
+of it is read from the journal. With --all every recurring cause is listed, the worst first; a cause
+that was cleared long ago is left out with --since or --runs.
 """
 
 from typing import Annotated
@@ -10,6 +11,7 @@ from msgspec import Struct, to_builtins
 
 from dos import run_ids
 from dos.cli.loop.numbers import values_checked
+from dos.cli.moments import moment_of_since
 from dos.errors import BadInput
 from dos.loop.io import history
 from dos.loop.verdicts import recurring
@@ -28,6 +30,10 @@ class Args(Struct, kw_only=True):
         str, Option(help="run id (default: the last run that stopped)", positional=True)
     ] = ""
     all: Annotated[bool, Option(help="list the recurring causes of all runs")] = False
+    since: Annotated[
+        str, Option(help="with --all: of runs that stopped since a date or an age", metavar="WHEN")
+    ] = ""
+    runs: Annotated[int | None, Option(help="with --all: of the newest N runs", metavar="N")] = None
     min_recurrence: Annotated[int, Option(help="runs that make it recurring", metavar="N")] = 2
 
 
@@ -41,6 +47,8 @@ def run(args: Args, context: Context) -> Reply:
         policy = Policy(min_recurrence=args.min_recurrence)
     if args.all:
         return _list_causes(args, context, policy)
+    if args.since or args.runs is not None:
+        raise BadInput("--since and --runs are about all runs", hint="Add --all.")
     run_id = ""
     if args.run_id:
         run_id = run_ids.validated_run_id(args.run_id)
@@ -65,7 +73,12 @@ def _list_causes(args: Args, context: Context, policy: Policy) -> Reply:
     """List every cause that stopped enough runs, whichever run stopped last."""
     if args.run_id:
         raise BadInput("--all is about all runs", hint="Leave the run id out.")
-    causes = recurring.recurring_causes(history.all_hits(context.world.journal), policy)
+    if args.runs is not None and args.runs < 1:
+        raise BadInput("--runs is less than 1", hint="For example: --runs 20")
+    journal = context.world.journal
+    since_ms = moment_of_since(args.since, journal.now_ms())
+    hits = history.all_hits(journal, since_ms=since_ms, newest=args.runs)
+    causes = recurring.recurring_causes(hits, policy)
     data = {"recurring": bool(causes), "clusters": to_builtins(causes)}
     if not causes:
         return Reply(text="NEW  no cause recurs", data=data)

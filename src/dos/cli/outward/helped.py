@@ -9,10 +9,9 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos.cli.about.man import all_reasons
-from dos.cli.moments import parse_moment
-from dos.errors import BadInput
+from dos.cli.moments import moment_of_since
 from dos.outward.helped import Example, Helped, fold_helped
-from dos.text import one_line, plural, quote, show_name
+from dos.text import one_line, plural, show_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -33,15 +32,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     """Count the answers. JSON has the keys of dos-kernel, and with --explain examples."""
     journal = context.journal_world.journal
-    since_ms = 0
-    if args.since:
-        parsed = parse_moment(args.since, journal.now_ms())
-        if parsed is None:
-            raise BadInput(
-                f"--since {quote(args.since)} is not an age or a date",
-                hint="For example: --since 8h, or --since 2026-08-01",
-            )
-        since_ms = max(0, parsed)
+    since_ms = moment_of_since(args.since, journal.now_ms())
     glossary = None
     if context.explain:
         reasons = all_reasons(context.journal_world.config)

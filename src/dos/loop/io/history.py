@@ -58,11 +58,19 @@ def recurring_evidence(journal: Store, run_id: str = "") -> Evidence | None:
     return Evidence(run=run_id, cause_keys=causes, prior_hits=tuple(prior_hits))
 
 
-def all_hits(journal: Store) -> list[Hit]:
-    """Return what stopped each run, in the order in which the runs stopped."""
+def all_hits(journal: Store, *, since_ms: int = 0, newest: int | None = None) -> list[Hit]:
+    """Return what stopped each run, in the order in which the runs stopped.
+
+    Only of those that stopped since then, and only of the `newest` runs; None: of all.
+    """
     state, _ = fold.current(journal, FleetState)
-    stopped = [name for name, run in state.runs.items() if run.stop_reason]
+    stopped = []
+    for name, run in state.runs.items():
+        if run.stop_reason and run.stopped_ms >= since_ms:
+            stopped.append(name)
     stopped.sort(key=lambda name: state.runs[name].stopped_ms)
+    if newest is not None:
+        stopped = stopped[max(0, len(stopped) - newest) :]
     hits = [_hit(name, state.runs[name]) for name in stopped]
     return [hit for hit in hits if hit is not None]
 
