@@ -129,3 +129,26 @@ def test_a_skill_that_no_program_would_load_is_an_error(text):
     with pytest.raises(BadInput):
         parse_skill("dos-x", text)
     assert parse_skill("dos-x", "---\nname: dos-x\ndescription: y\n---\nText\n").name == "dos-x"
+
+
+@pytest.mark.parametrize(
+    ("document", "held"),
+    [
+        ("# D\n\n## 1. D D1 — one\n\n- class: draft\n- paths: api/d.txt\n", "class"),
+        (
+            "---\nclassification: draft\n---\n# D\n\n## 1. D D1 — one\n\n- paths: api/d.txt\n",
+            "classification",
+        ),
+    ],
+)
+def test_a_draft_is_activated_as_promoting_says(workspace, document, held):
+    text = packaged.skills()["dos-promote"].text
+    assert f"`{held}: draft`" in text and f"`{held}: active`" in text
+    plan = workspace / "docs" / "draft-plan.md"
+    plan.write_text(document)
+    git("add", "--all", cwd=workspace)
+    git("commit", "--quiet", "--message", "Plan a draft", cwd=workspace)
+    assert in_process("pickable", "D/D1").code == 10
+    plan.write_text(document.replace(f"{held}: draft", f"{held}: active"))
+    git("commit", "--quiet", "--all", "--message", "Activate D/D1", cwd=workspace)
+    assert in_process("pickable", "D/D1").code == 0
