@@ -127,6 +127,8 @@ def test_looking_leaves_no_trace(healthy, dos):
         (configured("supervise.targe", "1"), "CONFIG_INVALID", "error"),
         (configured("overlap.policy", '"mine"'), "CONFIG_INVALID", "error"),
         (configured("overlap.ratio_max", "0.9"), "OVERLAP_RATIO_CAPPED", "info"),
+        (configured("notify.notifier", '"slak"'), "NOTIFIER_UNUSABLE", "warn"),
+        (configured("notify.notifier", '"ntfy"'), "NOTIFIER_UNUSABLE", "warn"),
         (configured("verify.non_git_oracle", '"ci-status"'), "CONFIG_INVALID", "error"),
         (configured("worker", '["nowhere/**"]'), "LANE_COVERS_NOTHING", "warn"),
         (configured("worker", '["docs/deep/**"]'), "LANE_REGION_SHADOWED", "warn"),
@@ -402,3 +404,18 @@ def test_a_command_that_only_shows_something_is_not_called_a_fix(
     text = dos("doctor").out
     assert "    check: dos salvage list\n" in text
     assert "    fix: dos doctor --fix\n" in text
+
+
+def test_a_notifier_that_can_send_is_nothing_to_report(healthy, dos, monkeypatch):
+    text = (healthy / "dos.toml").read_text()
+    monkeypatch.delenv("DOS_WEBHOOK_URL", raising=False)
+    for settings, wrong in (
+        ('notifier = "null"', False),
+        ('notifier = "webhook"\nurl = "https://example.org/hook"', False),
+        ('notifier = "webhook"\nurl = "ftp://example.org"', True),
+        ('notifier = "ntfy"\nchannel = "mine"', False),
+        ('notifier = "command"\ncommand = ["true"]', False),
+        ('notifier = "command"', True),
+    ):
+        (healthy / "dos.toml").write_text(f"{text}\n[notify]\n{settings}\n")
+        assert ("NOTIFIER_UNUSABLE" in kinds(dos("doctor", "--json"))) == wrong, settings

@@ -117,6 +117,7 @@ CLEARED = [
     (configured("sandbox.program", '["no-such-program"]'), "SANDBOX_PROGRAM_MISSING"),
     (configured("sandbox.writable", '["~/.cache/no such folder"]'), "SANDBOX_PATH_MISSING"),
     (configured("sandbox.writable", '["/"]'), "SANDBOX_PATH_WIDE"),
+    (configured("notify.notifier", '"nul"'), "NOTIFIER_UNUSABLE"),
     (troubles.with_a_sandbox_that_cannot_be, "SANDBOX_UNAVAILABLE"),
     (troubles.with_open_sockets, "SANDBOX_SOCKETS"),
     (troubles.with_test_that_needs_a_variable, "VARIABLE_WITHHELD"),
@@ -178,6 +179,7 @@ LEFT_TO_A_PERSON = [
     (troubles.with_acceptance_that_cannot_run, "ACCEPTANCE_CANNOT_RUN"),
     (configured("sandbox.level", '"auto"\nreads = "all"'), "SANDBOX_GAP"),
     (troubles.with_untrusted_hooks, "HOOKS_UNTRUSTED"),
+    (configured("notify.notifier", '"webhook"'), "NOTIFIER_UNUSABLE"),
     (troubles.with_acceptance_that_passes_already, "ACCEPTANCE_ALREADY_PASSES"),
 ]
 

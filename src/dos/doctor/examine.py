@@ -19,6 +19,7 @@ from dos.doctor.subjects import (
     forms,
     git,
     machine,
+    notify,
     plans,
     processes,
     runtime_hooks,
@@ -63,6 +64,7 @@ SUBJECTS: dict[str, Examiner] = {
     "receipts": machine.examine_receipt_key,
     "hooks": runtime_hooks.examine,
     "server": server.examine,
+    "notify": notify.examine,
 }
 
 

@@ -26,6 +26,7 @@ from dos.text import did_you_mean, quote
 from dos.unknown import Unknown, call_or_unknown
 
 NULL = "null"
+BUILT_IN = (NULL, "webhook", "slack", "ntfy", "command")
 GROUP = "dos.notifiers"
 AGENT = "dos-notify/webhook"
 SIGNATURE = "X-Dos-Signature-256"
@@ -204,6 +205,11 @@ class PluginNotifier:
         return Sent(delivered=delivered is True, detail=detail, ref=note.key)
 
 
+def known_notifiers() -> list[str]:
+    """Return the names of all transports; plugins are not loaded."""
+    return [*BUILT_IN, *plugins.installed_names(GROUP)]
+
+
 def open_notifier(name: str, target: Target) -> Notifier:
     """Return the transport of a name. Raises BadInput for an unknown one and for what it lacks."""
     own: dict[str, Callable[[], Notifier]] = {
@@ -215,7 +221,7 @@ def open_notifier(name: str, target: Target) -> Notifier:
     }
     if name in own:
         return own[name]()
-    known = [*own, *plugins.installed_names(GROUP)]
+    known = known_notifiers()
     if name not in known:
         raise BadInput(
             f"unknown notifier {quote(name)}; {did_you_mean(name, known, 'notifiers')}",
