@@ -238,3 +238,10 @@ def test_the_version_is_the_packages(dos):
 def test_a_driver_is_refused_and_not_ignored(flag, dos):
     answer = dos(*flag, "status")
     assert answer.code == 2 and "driver" in answer.err
+
+
+def test_an_argument_that_may_be_left_out_is_not_called_missing(dos):
+    missing = dos("man")
+    assert missing.code == 2
+    assert missing.err.startswith("error: dos man: the following arguments are required: SECTION\n")
+    assert dos("man", "lane").code == dos("man", "lane", "api").code == 0

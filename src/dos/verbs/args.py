@@ -160,7 +160,9 @@ def _add_argument(parser: argparse.ArgumentParser, field: Field) -> None:
             field.flag, *option.flags, dest=field.name, required=field.required, **settings
         )
         return
-    if not field.many and not field.required:
+    if field.many:
+        settings["default"] = None  # else argparse calls it missing beside one that is
+    elif not field.required:
         settings["nargs"] = "?"
     parser.add_argument(field.name, **settings)
 
