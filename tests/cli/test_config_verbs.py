@@ -225,3 +225,24 @@ def test_a_bare_repository_has_no_lanes(tmp_path, workspace, dos, monkeypatch):
         assert (answer.code, "is a bare repository" in answer.err) == (2, True)
         assert f"git clone {bare}" in answer.err
     assert not (bare / "dos.toml").exists()
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_before_the_first_commit_the_output_of_builds_is_no_lane(
+    is_committed, tmp_path, dos, monkeypatch
+):
+    root = tmp_path / "new"
+    for folder in ("shop", "site", "node_modules/left/lib", "build", "shop/__pycache__"):
+        (root / folder).mkdir(parents=True)
+        (root / folder / "a.js").touch()
+    git("init", "-q", cwd=root)
+    if is_committed:
+        git("add", "--all", cwd=root)
+        git("commit", "-q", "-m", "Begin", cwd=root)
+    monkeypatch.chdir(root)
+    assert dos("init").code == 0
+    lanes = dos("config", "get", "lanes.concurrent", "--json").json["value"]
+    assert {"shop", "site"} <= set(lanes)
+    assert bool({"node_modules", "build"} & set(lanes)) == is_committed, (
+        "who commits it works on it"
+    )

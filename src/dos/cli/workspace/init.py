@@ -18,7 +18,7 @@ from dos.cli.workspace import extras
 from dos.cli.workspace.extras import Extras
 from dos.config import scaffold
 from dos.config.layout.commands import infer_commands
-from dos.config.layout.lanes import infer_lanes, infer_lanes_from_directory
+from dos.config.layout.lanes import infer_lanes, infer_lanes_from_directory, is_noise
 from dos.config.load import FILE_NAME, load
 from dos.errors import BadInput, WorkspaceMissing
 from dos.git import commits
@@ -246,11 +246,16 @@ def _undeclared_lanes(root: Path) -> list[str]:
 
 
 def _infer_lanes(root: Path) -> Lanes:
-    """Return lanes from the files that git tracks, or would track; without git from the folders."""
+    """Return lanes from the files that git tracks, or would track; without git from the folders.
+
+    Before the first commit there may be no .gitignore yet, so build output does not count then.
+    """
     if workspace.find(root).common is not None:
         for which in ("--cached", "--others"):
             result = Reader(root).attempt("ls-files", "-z", which, "--exclude-standard")
             paths = [path for path in result.stdout.split("\0") if path]
+            if which == "--others":
+                paths = [path for path in paths if not is_noise(path)]
             if result.returncode == 0 and paths:
                 return infer_lanes(root, paths)
     lanes = infer_lanes_from_directory(root)

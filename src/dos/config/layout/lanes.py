@@ -384,6 +384,11 @@ def _folders(root: Path) -> list[str]:
     return sorted(name for name in names if not name.startswith(".") and name not in NOISE)
 
 
+def is_noise(path: str) -> bool:
+    """Whether a path lies in the output of a build, a cache or an environment, by its folders."""
+    return not NOISE.isdisjoint(path.split("/")[:-1])
+
+
 def is_usable_lane_name(name: str) -> bool:
     """Whether it can be the name of a lane, and matches only itself in a glob."""
     return bool(_region_prefix(name, name))
