@@ -163,16 +163,20 @@ def test_the_events_of_six_programs_say_the_same_thing(dialect):
     assert (event.moment, event.session, event.cwd) == ("pretool", "s", "/r")
     tool, arguments, paths = TOOLS[dialect]
     assert (event.tool, dict(event.arguments), event.paths) == (tool, arguments, paths)
-    assert not event.command and not event.has_result
+    assert not event.has_result and event.call().footprint("/r").paths == ("src/a.py",)
 
 
 def test_a_shell_command_of_cursor_and_of_antigravity_is_found():
     shell = {"hook_event_name": "beforeShellExecution", "command": "echo x > a", "cwd": "/r"}
     event = dialects.parse("cursor", "pretool", shell)
-    assert (event.tool, event.command, event.cwd) == ("Bash", "echo x > a", "/r")
+    call = event.call()
+    assert (call.tool, call.named_command, call.cwd) == ("Bash", "echo x > a", "/r")
+    assert call.footprint("/r").paths == ("a",)
     call = {"toolCall": {"name": "run_command", "args": {"CommandLine": "ls", "Cwd": "/r/b"}}}
     event = dialects.parse("antigravity", "pretool", call)
-    assert (event.tool, event.command, event.cwd) == ("run_command", "ls", "/r/b")
+    call = event.call()
+    assert (call.tool, call.named_command, call.cwd) == ("run_command", "ls", "/r/b")
+    assert call.footprint("/r").has_no_effect
 
 
 @pytest.mark.parametrize(
@@ -197,7 +201,7 @@ def test_what_real_programs_sent_is_understood(name, counts):
             assert parsed.tool and parsed.arguments
             assert parsed.has_result == (parsed.moment == "posttool")
         if parsed.tool in ("Bash", "run_shell_command"):
-            assert parsed.command
+            assert parsed.call().named_command
         found[parsed.moment] = found.get(parsed.moment, 0) + 1
     assert found == counts
 

@@ -1,12 +1,15 @@
 """An agent that asks by hooks is answered in the words of its program, and fails closed."""
 
 import re
+import subprocess
+import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from msgspec import json
+from msgspec import json, structs
+from patience import PATIENCE
 from test_agent_monitor import RUN, take, told, wait_for
 
 from dos.agenthooks.events import Action, HookEvent, HookVerdict
@@ -22,7 +25,7 @@ from dos.fleet.effects import RunAgent, Worktree
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.store import Store
 from dos.machine.execute import never_stop
-from dos.permission import tools
+from dos.permission import refusals, tools
 from dos.permission.ask import Allow, Answer, AskPerson, Deny
 from dos.sandbox.walls import Walls
 from dos.units.unit import Unit
@@ -40,6 +43,7 @@ RETRY = {
     "hook_event_name": "session.status",
     "status": {"type": "retry", "attempt": 1, "message": "Overloaded", "seconds": 7.5},
 }
+SHIM = Path(hook_shim.__file__).read_text()
 PLUGIN = Path(hooked.__file__).parents[2] / "agenthooks" / "opencode_plugin.js"
 
 
@@ -114,10 +118,10 @@ def refused(said: dict) -> str:
         (refuse, WRITES, SENTENCE),
         (lambda asked, via: Allow(), WRITES, ""),
         (lambda asked, via: Allow(note="Mind the rest."), WRITES, ""),
-        (lambda asked, via: AskPerson(question="May it?"), WRITES, hooked.NOBODY_THERE.sentence),
-        (fail, WRITES, "The request could not be judged, so it is refused"),
+        (lambda asked, via: AskPerson(question="May it?"), WRITES, refusals.CANNOT_WAIT.sentence),
+        (fail, WRITES, "dos could not judge this call, so it is refused"),
         (fail, READS, ""),
-        (lambda asked, via: Allow(), {}, hooked.UNKNOWN_EVENT),
+        (lambda asked, via: Allow(), {}, refusals.UNKNOWN_EVENT.sentence),
     ],
 )
 def test_the_answer_of_the_judge_is_put_into_the_words_of_the_program(
@@ -132,7 +136,7 @@ def test_the_answer_of_the_judge_is_put_into_the_words_of_the_program(
 def test_an_event_that_is_not_known_to_be_before_a_call_is_no_yes(monitor, dialect, name):
     event = {"hook_event_name": name, **WRITES}
     said = answer(monitor(lambda asked, via: Allow()), "pretool", dialect, event)
-    assert refused(said) == hooked.UNKNOWN_EVENT
+    assert refused(said) == refusals.UNKNOWN_EVENT.sentence
 
 
 def test_the_judge_is_told_what_is_asked_and_that_it_came_by_a_hook(monitor):
@@ -282,5 +286,21 @@ def test_hooks_are_wired_where_they_can_reach_the_worker(program, walls, expecte
     assert hooked.can_ask(program, walls) is expected
 
 
-def test_a_command_that_cannot_run_says_what_one_without_an_answer_says():
-    assert hook_shim.NO_ANSWER == hook_wiring.NO_ANSWER
+@pytest.mark.parametrize("shim", [(sys.executable, "-I", "-S", "-c", SHIM), ("/no/python",)])
+def test_gemini_is_told_once_that_nobody_answered(shim, tmp_path):
+    wiring = hook_wiring.wire("gemini", structs.replace(worker(), shim=shim), lambda name: "")
+    (text,) = [text for name, text in wiring.files.items() if name.endswith("hooks.json")]
+    command = json.decode(text)["hooks"]["BeforeTool"][0]["hooks"][0]["command"]
+    done = subprocess.run(
+        ["sh", "-c", command],
+        input=json.encode({**BEFORE["gemini"], **WRITES}),
+        env={"DOS_HOOK_SOCKET": str(tmp_path / "gone")},
+        capture_output=True,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().count(refusals.NO_ANSWER) == 1
+
+
+def test_the_plugin_says_what_the_command_of_gemini_says():
+    assert refusals.NO_ANSWER in PLUGIN.read_text()

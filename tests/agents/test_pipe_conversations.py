@@ -32,7 +32,7 @@ def program_of(name):
 
 
 def judged(asked):
-    is_stray = "docs/" in json.dumps(asked.arguments) + asked.command
+    is_stray = "docs/" in json.dumps(asked.arguments) + asked.named_command
     return DENIED if is_stray else Allow()
 
 
@@ -66,8 +66,11 @@ def test_what_was_sent_is_sent_again(name):
 def test_each_write_was_asked_for_with_its_path(name):
     _, _, asked = played(name)
     write, shell, second = asked
-    assert (write.paths, second.paths) == (("/repo/docs/evil.md",), ("/repo/src/ok.py",))
-    assert (shell.tool, shell.command) == ("Bash", "echo hi > docs/evil2.md")
+    assert (write.named_paths, second.named_paths) == (
+        ("/repo/docs/evil.md",),
+        ("/repo/src/ok.py",),
+    )
+    assert (shell.tool, shell.named_command) == ("Bash", "echo hi > docs/evil2.md")
     assert write.tool == ("Write" if name == "claude_code" else "apply_patch")
 
 

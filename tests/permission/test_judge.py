@@ -94,7 +94,10 @@ SENTENCES = {
     "and report what you need elsewhere.",
     ("holder", Footprint(paths=("a", "b"))): "a, b are outside of lane api (api/**). Change only "
     "paths of your lane, and report what you need elsewhere.",
-    ("holder", HELD): "docs/x belongs to lane docs, which another worker holds; you hold lane api "
+    (
+        "holder",
+        HELD,
+    ): "docs/x belongs to lane docs, which the worker of run RID-2 holds; you hold lane api "
     "(api/**). Change only paths of your lane, and report what you need elsewhere.",
     (
         "lost",

@@ -27,8 +27,8 @@ def ask(session="s", paths=("docs/x",), tool="Write"):
     return Ask(asker=asker, tool=tool, footprint=Footprint(paths=paths))
 
 
-def put(store, asked, answer, action="WARN"):
-    record.record_answer(store, asked, answer, moment="pretool", action=action, via="hook")
+def put(store, asked, answer):
+    return record.tell(store, asked, answer, via="hook")
 
 
 def recorded(store, session="s"):
@@ -37,39 +37,35 @@ def recorded(store, session="s"):
 
 
 def test_a_plain_yes_is_not_recorded(store):
-    put(store, ask(), Allow())
-    put(store, ask(), Allow(at_once=True))
+    for plain in (Allow(), Allow(at_once=True)):
+        assert put(store, ask(), plain) == plain
     assert recorded(store) == []
 
 
 def test_each_refusal_and_question_is_recorded(store):
     for answer in (DENIAL, DENIAL, QUESTION, QUESTION):
-        put(store, ask(), answer, "DENY")
-        assert not record.is_repeated(store, ask(), answer)
+        assert put(store, ask(), answer) == answer
     facts = recorded(store)
     assert [fact.reason for fact in facts] == ["R. H.", "R. H.", "Q?", "Q?"]
+    assert [fact.action for fact in facts] == ["DENY", "DENY", "ASK", "ASK"]
     assert (facts[0].tool, facts[0].paths, facts[0].lane, facts[0].fence, facts[0].run_id) == (
         "Write", ("docs/x",), "api", 3, "R1",
     )  # fmt: skip
 
 
-def test_a_warning_is_recorded_once_a_conversation_and_lane(store):
+def test_a_warning_is_told_and_recorded_once_a_conversation_and_lane(store):
     other = Allow(note="api is held.", reason_class="REGION_HELD", about="api")
-    for _ in range(3):
-        put(store, ask(), WARNING)
-        assert record.is_repeated(store, ask(), WARNING)
-    assert not record.is_repeated(store, ask(), other)
-    assert not record.is_repeated(store, ask(session="t"), WARNING)
-    put(store, ask(), other)
-    put(store, ask(session="t"), WARNING)
+    assert [put(store, ask(), WARNING) for _ in range(3)] == [WARNING, Allow(), Allow()]
+    assert put(store, ask(), other) == other
+    assert put(store, ask(session="t"), WARNING) == WARNING
     assert [fact.reason for fact in recorded(store)] == ["docs is held.", "api is held."]
-    assert len(recorded(store, "t")) == 1
+    assert [fact.action for fact in recorded(store, "t")] == ["WARN"]
 
 
 def test_no_text_is_too_long_or_too_odd_to_be_recorded(store):
     odd = "\ud800\udcff\x1b\0é" + "x" * 100_000
     asked = ask(session=odd, paths=(odd,) * 5_000, tool=odd)
-    put(store, asked, Deny(reason=odd, reason_class="OUT_OF_REGION"), "DENY")
+    put(store, asked, Deny(reason=odd, reason_class="OUT_OF_REGION"))
     (fact,) = recorded(store, odd)
     assert len(fact.reason) <= record.LONGEST_REASON and len(fact.paths) <= record.MOST_PATHS
 

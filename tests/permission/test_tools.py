@@ -128,10 +128,7 @@ def test_what_real_programs_sent_has_a_footprint(name, expected):
         text = text[end:]
         parsed = dialects.parse(host, "other", event.get("ev", event))
         if parsed.tool:
-            found = read_footprint(
-                parsed.tool, parsed.arguments, cwd=parsed.cwd, root="/repo",
-                paths=parsed.paths, command=parsed.command,
-            )  # fmt: skip
+            found = parsed.call().footprint("/repo")
             seen.add((parsed.tool, found.paths, bool(found.unknown)))
     assert seen == expected
 

@@ -50,9 +50,7 @@ _TOOLS_BY_EVENT = {
 _RESULTS = ("tool_response", "tool_output", "output")
 _LAST_MESSAGES = ("last_assistant_message", "prompt_response", "finalModelOutput")
 _ENDED_EARLY = ("aborted", "error")
-# Antigravity's own names of what it writes and runs.
-_WRITTEN_PATHS = ("TargetFile",)
-_COMMANDS = ("command", "CommandLine")
+_WRITTEN_PATHS = ("TargetFile",)  # Antigravity's own name of what it writes
 
 
 def check(name: str) -> None:
@@ -88,7 +86,6 @@ def parse(dialect: str, moment: str, event: Mapping[str, Any]) -> HookEvent:
         tool=tool,
         arguments=arguments,
         paths=tuple(path for key in _WRITTEN_PATHS if (path := _text(arguments, key))),
-        command=_text(arguments, *_COMMANDS) if _runs_commands(tool, arguments) else "",
         result=event.get(result_key),
         has_result=bool(result_key),
         transcript=_text(event, "transcript_path", "transcriptPath"),
@@ -137,11 +134,6 @@ def _arguments(event: Mapping[str, Any]) -> Mapping[str, Any]:
         return given
     own = {key: event[key] for key in ("command", "file_path", "edits") if key in event}
     return own or NO_ARGUMENTS
-
-
-def _runs_commands(tool: str, arguments: Mapping[str, Any]) -> bool:
-    """Whether the text below `command` is one of a shell: a patch is no command."""
-    return bool(arguments) and tool != "apply_patch"
 
 
 def _object(value: object) -> Mapping[str, Any]:

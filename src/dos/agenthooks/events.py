@@ -7,6 +7,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from dos.permission.call import ToolCall
+
 NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -41,13 +43,21 @@ class HookEvent(Struct, frozen=True, kw_only=True):
     tool: str = ""
     arguments: Mapping[str, Any] = field(default_factory=lambda: NO_ARGUMENTS)
     paths: tuple[str, ...] = ()  # that the program itself names as written
-    command: str = ""  # of a shell tool
     result: Any = None
     has_result: bool = False
     transcript: str = ""
     last_message: str | None = None  # None: the program does not send it
     already_continued: bool = False  # its stop was refused once before
     was_cut_off: bool = False  # the agent was interrupted, and claims nothing
+
+    def call(self, cwd: str = "") -> ToolCall:
+        """Return the tool call; `cwd` is where it is made, where the event does not say."""
+        return ToolCall(
+            tool=self.tool,
+            arguments=self.arguments,
+            paths=self.paths,
+            cwd=self.cwd or cwd,
+        )
 
 
 class HookVerdict(Struct, frozen=True, kw_only=True):

@@ -11,17 +11,13 @@ from msgspec import Struct
 
 from dos.agents.adapter import AgentOutcome, Clocks, Launch, Settings, StreamState
 from dos.permission.ask import Allow, Deny
+from dos.permission.call import ToolCall
 
 
-class Asks(Struct, frozen=True, kw_only=True):
+class Asks(ToolCall, frozen=True, kw_only=True):
     """The program wants to use a tool, and waits for an answer."""
 
-    id: str  # the program's own name for the request
-    tool: str
-    arguments: dict[str, Any] = {}  # as the program gave them, for the reader of footprints
-    paths: tuple[str, ...] = ()  # that the program itself names
-    command: str = ""
-    cwd: str = ""  # where the tool runs; empty: at the top of the work tree
+    id: str = ""  # the program's own name for the request
 
 
 class Turn(Struct, frozen=True, kw_only=True):

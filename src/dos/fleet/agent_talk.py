@@ -26,14 +26,13 @@ from dos.journal.events.doors import SteerDelivered
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.limits import RunParked, RunUnparked
 from dos.journal.store import Store
+from dos.permission import refusals
 from dos.permission.ask import Allow, Answer, AskPerson, Deny
 from dos.questions import state
 from dos.questions.agent_requests import AGENT_ENDED, ToolRequested
 from dos.questions.state import AnsweredQuestion, Decisions, OpenQuestion
 
 WITHDRAWN = "the agent does not ask any more"
-NEEDS_PERSON = "NEEDS_PERSON"
-_HINT = "Work without it, or finish and say what you would have needed."
 
 
 class Judge(Protocol):
@@ -314,7 +313,5 @@ def _refusal(answered: AnsweredQuestion) -> Deny | None:
     if not answered.expired and answered.choice in (ChoiceName.ALLOW, ChoiceName.ALLOW_RUN):
         return None
     if answered.expired:
-        reason = "Only a person can allow this, and nobody answered in time."
-    else:
-        reason = f"{answered.by or 'A person'} was asked to allow this, and denied it."
-    return Deny(reason=reason, hint=_HINT, reason_class=NEEDS_PERSON)
+        return refusals.NOT_ANSWERED
+    return refusals.denied_by(answered.by)

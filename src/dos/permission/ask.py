@@ -31,6 +31,7 @@ class Neighbour(Struct, frozen=True, kw_only=True):
     lane: str
     region: Region
     run_id: str = ""
+    holder: str = ""  # as its lease names it
 
 
 class Asker(Struct, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ from dos.permission.ask import (
 )
 from dos.permission.region import holds, is_git_directory, is_outside_of_tree, name_paths
 from dos.permission.tools import TYPES_INTO_A_PROGRAM
-from dos.text import show_name
+from dos.text import quote, show_name
 
 FENCE_LOST = "FENCE_LOST"
 GIT_DIRECTORY = "GIT_DIRECTORY"
@@ -93,8 +93,7 @@ def _stray(asker: Asker, strays: Sequence[str]) -> Deny:
     if found:
         path, neighbour = found
         return Deny(
-            reason=f"{name_paths([path])} belongs to lane {neighbour.lane}, which another worker"
-            f" holds; you hold {_lane_with_paths(asker)}.",
+            reason=f"{_held(path, neighbour)}; you hold {_lane_with_paths(asker)}.",
             hint=_STAY,
             reason_class=REGION_HELD,
         )
@@ -135,8 +134,7 @@ def _judge_person(ask: Ask) -> Answer:
     if not found:
         return Allow()
     path, neighbour = found
-    run = f" (run {neighbour.run_id})" if neighbour.run_id else ""
-    fact = f"{name_paths([path])} belongs to lane {neighbour.lane}, which a worker{run} holds."
+    fact = f"{_held(path, neighbour)}."
     advice = "Your change and its work may conflict."
     match ask.asker.posture:
         case Posture.OBSERVE:
@@ -158,6 +156,16 @@ def _held_by_others(asker: Asker, paths: Sequence[str]) -> tuple[str, Neighbour]
             if holds(neighbour.region, path):
                 return path, neighbour
     return None
+
+
+def _held(path: str, neighbour: Neighbour) -> str:
+    """Whose a path is: the words of every refusal and warning about a region of others."""
+    holder = "another worker"
+    if neighbour.run_id:
+        holder = f"the worker of run {neighbour.run_id}"
+    elif neighbour.holder:
+        holder = quote(neighbour.holder)
+    return f"{name_paths([path])} belongs to lane {neighbour.lane}, which {holder} holds"
 
 
 def _what(ask: Ask) -> str:

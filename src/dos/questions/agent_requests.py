@@ -45,10 +45,11 @@ class ToolRequested(Question, frozen=True, kw_only=True):
         `start` names the start of the agent in its run, and `ordinal` counts what it asked.
         """
         what = show_name(asked.tool)
-        if asked.command:
-            what += f" for {quote_ends(asked.command)}"
-        elif asked.paths:
-            what += f" on {join_some(list(map(printable_path, asked.paths)))}"
+        command, paths = asked.named_command, asked.named_paths
+        if command:
+            what += f" for {quote_ends(command)}"
+        elif paths:
+            what += f" on {join_some(list(map(printable_path, paths)))}"
         return cls(
             id=question_id(cls.about, f"{run_id}-{start}", ordinal),
             text=f"Agent {agent} on {unit} (lane {lane}) wants to use {what}, and waits for you."
@@ -60,8 +61,8 @@ class ToolRequested(Question, frozen=True, kw_only=True):
             unit=unit,
             agent=agent,
             tool=asked.tool,
-            command=asked.command,
-            paths=asked.paths[:MOST_PATHS],
+            command=command,
+            paths=paths[:MOST_PATHS],
         )
 
     @classmethod

@@ -165,21 +165,10 @@ def _fault(
 
 def deny_unjudged(event: HookEvent, problem: str) -> str:
     """Deny a call of an agent of the fleet that nobody could judge, unless it only reads."""
-    from dos.permission.footprint import read_footprint
+    from dos.agenthooks.verdicts import verdict_of
+    from dos.permission.refusals import answer_unjudged
 
     if event.moment != Moment.PRETOOL or not event.tool:
         return ""
-    footprint = read_footprint(
-        event.tool,
-        event.arguments,
-        cwd=event.cwd or "/",
-        root="/",
-        host=event.host,
-        paths=event.paths,
-        command=event.command,
-    )
-    if footprint.reads_only:
-        return ""
-    reason = f"dos could not judge this call, so it is refused: {problem}"
-    verdict = HookVerdict(action=Action.DENY, reason=reason)
+    verdict = verdict_of(answer_unjudged(event.call(), problem))
     return dialects.render(event.host, Moment.PRETOOL, verdict).decode()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from dos import workspace
 from dos.agenthooks import tool_stream
 from dos.agenthooks.events import Action, HookVerdict, Moment
 from dos.agenthooks.io.hook_call import HookCall
@@ -27,7 +28,7 @@ def answer(call: HookCall) -> HookVerdict:
             tool=event.tool,
             args_digest=tool_stream.args_digest(event.tool, event.arguments),
             result_digest=result_digest,
-            paths=event.paths,
+            paths=_written_paths(call),
             run_id=call.run_id,
         )
     )
@@ -51,6 +52,13 @@ def answer(call: HookCall) -> HookVerdict:
         )
     )
     return HookVerdict(action=Action.WARN, context=verdict.message)
+
+
+def _written_paths(call: HookCall) -> tuple[str, ...]:
+    """What the call wrote, as far as it can be read."""
+    tree = workspace.find(call.start).tree
+    footprint = call.event.call(str(call.start)).footprint(str(tree))
+    return footprint.paths
 
 
 def steps_of(events: Sequence[Event]) -> list[Step]:

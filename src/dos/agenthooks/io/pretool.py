@@ -5,8 +5,6 @@ the earlier calls of the conversation: with what it requires to be looked up bef
 its identifiers could be read from.
 """
 
-from pathlib import Path
-
 from msgspec.structs import replace
 
 from dos import workspace
@@ -14,13 +12,13 @@ from dos.agenthooks import precursor
 from dos.agenthooks.events import Action, HookVerdict, Moment
 from dos.agenthooks.io.hook_call import HookCall
 from dos.agenthooks.io.posttool import steps_of
+from dos.agenthooks.verdicts import verdict_of
 from dos.journal.events.doors import HookAnswered
-from dos.permission.ask import Allow, Answer, Ask, AskPerson, Deny, Footprint, Posture
-from dos.permission.footprint import read_footprint
-from dos.permission.io import record
+from dos.permission.ask import Allow, Asker
 from dos.permission.io.asker import find_asker
-from dos.permission.io.resolve import guarded_trees, resolve
-from dos.permission.judge import judge
+from dos.permission.io.decide import Place, decide
+from dos.permission.io.record import HOOK, tell
+from dos.permission.io.resolve import guarded_trees
 from dos.permission.policy import posture_in_use
 
 MOST_READ = 500  # events of the conversation
@@ -31,66 +29,37 @@ def answer(call: HookCall) -> HookVerdict:
     event = call.event
     if event.moment != Moment.PRETOOL or not event.tool or event.has_result:
         return HookVerdict()
-    tree = workspace.find(call.start).tree
-    footprint = read_footprint(
-        event.tool,
-        event.arguments,
-        cwd=event.cwd or str(call.start),
-        root=str(tree),
-        host=event.host,
-        paths=event.paths,
-        command=event.command,
-    )
-    verdict = _judge(call, tree, footprint)
+    verdict = _judge(call)
     if verdict.action in (Action.DENY, Action.ASK):
         return verdict
     return _add(verdict, _precursor_warning(call))
 
 
-def _judge(call: HookCall, tree: Path, footprint: Footprint) -> HookVerdict:
-    """Judge by who asks and what is written. The journal is not read for a call that only reads."""
+def _judge(call: HookCall) -> HookVerdict:
+    """Judge by who asks and what is written, and record what is said."""
     environment = call.caller.environment
-    posture = posture_in_use(call.world.config.enforcement, environment)
-    if footprint.reads_only and posture is not Posture.ASSIST:
-        return HookVerdict()
-    asker = find_asker(
-        call.world,
-        session=call.session,
-        tree=tree,
-        caller_pid=call.caller.pid,
-        environment=environment,
-    )
-    ask = Ask(
-        asker=replace(asker, posture=posture),
-        tool=call.event.tool,
-        footprint=resolve(footprint, tree, guarded=guarded_trees(call.world.workspace)),
-        command=call.event.command,
-    )
-    return _say(call, ask, judge(ask), footprint)
+    tree = workspace.find(call.start).tree
 
+    def find() -> Asker:
+        return find_asker(
+            call.world,
+            session=call.session,
+            tree=tree,
+            caller_pid=call.caller.pid,
+            environment=environment,
+        )
 
-def _say(call: HookCall, ask: Ask, answer: Answer, footprint: Footprint) -> HookVerdict:
-    """Return what is said of an answer, and record it."""
-    match answer:
-        case Deny():
-            verdict = HookVerdict(action=Action.DENY, reason=answer.sentence)
-        case AskPerson():
-            verdict = HookVerdict(action=Action.ASK, reason=answer.question)
-        case Allow():
-            # Paths that are nobody's business were dropped: only the whole footprint proves a read.
-            if answer.at_once and footprint.reads_only:
-                return HookVerdict(action=Action.ALLOW, reason="This call only reads.")
-            if not answer.note:
-                return HookVerdict()
-            verdict = HookVerdict(action=Action.WARN, context=answer.note)
-    if not call.is_known:
-        return verdict
-    if record.is_repeated(call.store, ask, answer):
-        return HookVerdict()
-    record.record_answer(
-        call.store, ask, answer, moment=Moment.PRETOOL, action=verdict.action, via="hook"
+    decision = decide(
+        call.event.call(str(call.start)),
+        find,
+        Place(tree=tree, guarded=guarded_trees(call.world.workspace)),
+        posture=posture_in_use(call.world.config.enforcement, environment),
     )
-    return verdict
+    answer = decision.answer
+    says_something = not isinstance(answer, Allow) or bool(answer.note)
+    if decision.ask is not None and says_something and call.is_known:
+        answer = tell(call.store, decision.ask, answer, via=HOOK)
+    return verdict_of(answer)
 
 
 def _precursor_warning(call: HookCall) -> str:

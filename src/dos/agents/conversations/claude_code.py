@@ -14,6 +14,7 @@ from dos.agents.adapter import AgentOutcome, Clocks, Launch, Settings, StreamSta
 from dos.agents.claude_code import State
 from dos.agents.conversation import Asks, Turn
 from dos.agents.stream import as_mapping, as_text
+from dos.permission import refusals
 from dos.permission.ask import Allow, Deny
 
 name = claude_code.name
@@ -28,10 +29,8 @@ _ARGUMENTS = (
 # Settings, modes and options may allow tools; what has to be asked goes before all of them.
 _ASKED = ("Bash", "Edit", "Write", "NotebookEdit")
 _SETTINGS = {"permissions": {"ask": list(_ASKED)}}
-_PATHS = ("file_path", "notebook_path", "path")
 _REQUEST = '{"type":"control_request"'
 _REQUEST_ID = re.compile(r'"request_id":"([^"\\]{1,200})"')
-UNREADABLE = "The request could not be read, so it is refused. Write less at once."
 UNKNOWN_REQUEST = "dos answers no request of this kind"
 
 
@@ -78,7 +77,11 @@ def converse(state: State, line: str) -> Turn:
             return Turn(state=state, withdrawn=(request_id,))
         case None if line.startswith(_REQUEST):
             found = _REQUEST_ID.search(line)
-            refused = ((found[1], _reply(found[1], _denied(UNREADABLE))),) if found else ()
+            refused = (
+                ((found[1], _reply(found[1], _denied(refusals.UNREADABLE.sentence))),)
+                if found
+                else ()
+            )
             return Turn(state=state, refused=refused)
     return Turn(state=state)
 
@@ -94,8 +97,6 @@ def _on_request(state: State, request_id: str, request: dict[str, Any]) -> Turn:
         id=request_id,
         tool=as_text(request.get("tool_name")),
         arguments=arguments,
-        paths=tuple(filter(None, (as_text(arguments.get(key)) for key in _PATHS))),
-        command=as_text(arguments.get("command")),
     )
     return Turn(state=state, asks=(asked,))
 

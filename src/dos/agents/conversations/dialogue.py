@@ -10,14 +10,10 @@ from msgspec import Struct
 
 from dos.agents.adapter import Settings, StreamState
 from dos.agents.conversation import Asks, Conversation, Turn
+from dos.permission import refusals
 from dos.permission.ask import Allow, Deny
 
 MOST_OPEN = 100  # requests that wait for an answer at once; more are denied
-NO_ROOM = Deny(
-    reason=f"{MOST_OPEN} requests of this program already wait for an answer.",
-    hint="Ask for one thing at a time.",
-    reason_class="REQUEST_UNREADABLE",
-)
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
@@ -101,7 +97,7 @@ class Dialogue:
             self._seen.add(asked.id)
             self._open[asked.id] = asked
             if len(self._open) > MOST_OPEN:
-                replies += self.answer(asked, NO_ROOM)
+                replies += self.answer(asked, refusals.too_many(MOST_OPEN))
             else:
                 asks.append(asked)
         return Exchange(replies=replies, asks=tuple(asks))

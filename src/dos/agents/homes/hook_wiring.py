@@ -12,9 +12,9 @@ from msgspec import DecodeError, Struct, json
 
 from dos.agenthooks.events import Moment
 from dos.agenthooks.socket_protocol import SOCKET_VARIABLE
+from dos.permission.refusals import NO_ANSWER
 from dos.permission.tools import READERS
 
-NO_ANSWER = "dos did not answer, so this call is refused."
 _GEMINI_SETTINGS = ".gemini/settings.json"
 _GEMINI_EXTENSION = ".gemini/extensions/dos"
 _OPENCODE_SETTINGS = ".config/opencode/opencode.json"

@@ -1,8 +1,8 @@
 """Talk with a running agent: its requests are judged beside the thread that reads its output.
 
-Whatever keeps an answer away, the agent does not get what it asked for: a judge that fails denies,
-and a worker that dies takes the pipe with it. What is said, and who answers, is the matter of
-`fleet/agent_talk.py`; here are its threads.
+Whatever keeps an answer away, the agent does not get what it asked for: a judge that fails allows
+only reads, and a worker that dies takes the pipe with it. What is said, and who answers, is the
+matter of `fleet/agent_talk.py`; here are its threads.
 """
 
 import queue
@@ -21,15 +21,9 @@ from dos.fleet.effects import RunAgent
 from dos.journal.events.envelope import Event
 from dos.journal.store import Store
 from dos.machine.streams import ProgramInput
-from dos.permission.ask import Answer, Deny
+from dos.permission.ask import Answer
+from dos.permission.refusals import answer_unjudged
 from dos.unknown import Unknown, call_or_unknown
-
-NO_JUDGE = "The request could not be judged, so it is refused"
-NOBODY_THERE = Deny(
-    reason="Only a person can allow this, and nobody is there.",
-    hint="Work without it, or finish and say what you would have needed.",
-    reason_class="NEEDS_PERSON",
-)
 
 
 class ConversationMonitor(AgentMonitor):
@@ -115,8 +109,8 @@ class ConversationMonitor(AgentMonitor):
             self.take_in(self._talk.state)
 
     def _judged(self, asked: Asks) -> Answer:
-        """The judge's answer; a judge that fails denies."""
+        """The judge's answer; where it fails, only a read is allowed."""
         answer = call_or_unknown(partial(self._judge, asked))
         if isinstance(answer, Unknown):
-            return Deny(reason=f"{NO_JUDGE}: {answer.why}.", reason_class="NOT_JUDGED")
+            return answer_unjudged(asked, answer.why)
         return answer

@@ -2,8 +2,8 @@
 
 Run as `python -I -S -c SOURCE MOMENT DIALECT`, so it imports nothing of dos, which may not be where
 the agent is. Before a call it waits for as long as the worker lives, which watches over it. Without
-an answer it exits with 2, which refuses the call. The event is on its input, and the socket is
-named by DOS_HOOK_SOCKET.
+an answer it exits with 2: the command line around it says so, and refuses the call. The event is on
+its input, and the socket is named by DOS_HOOK_SOCKET.
 """
 
 import _socket
@@ -11,7 +11,6 @@ import os
 import sys
 
 SECONDS = 10.0  # after a call nothing depends on the answer
-NO_ANSWER = "dos did not answer, so this call is refused."
 
 
 def ask(path: str, moment: str, dialect: str, event: bytes) -> bytes:
@@ -42,7 +41,6 @@ def main(moment: str, dialect: str) -> int:
         reply = json.loads(ask(os.environ["DOS_HOOK_SOCKET"], moment, dialect, event))
         answer = reply["stdout"]
     except (OSError, ValueError, KeyError):
-        sys.stderr.write(f"{NO_ANSWER}\n")
         return 2
     sys.stdout.write(answer)
     return 0

@@ -16,23 +16,23 @@ from typing import Any, Protocol, Self
 from msgspec import json, structs
 
 from dos.agenthooks import dialects, socket_protocol
-from dos.agenthooks.events import Action, HookEvent, HookVerdict, Moment
+from dos.agenthooks.events import HookEvent, HookVerdict, Moment
 from dos.agenthooks.socket_protocol import Request
+from dos.agenthooks.verdicts import verdict_of
 from dos.agents.adapter import Adapter, Usage
 from dos.agents.conversation import Asks
 from dos.agents.homes import hook_wiring
 from dos.agents.io import hook_shim
-from dos.agents.io.conversing import NO_JUDGE, NOBODY_THERE
 from dos.agents.io.home import PrivateHome
 from dos.agents.io.hook_socket import HookSocket
 from dos.agents.io.monitor import AgentMonitor
 from dos.fleet.effects import RunAgent
-from dos.permission.ask import Allow, Answer, AskPerson, Deny
-from dos.permission.footprint import read_footprint
+from dos.permission.ask import Answer, AskPerson
+from dos.permission.io.record import HOOK
+from dos.permission.refusals import CANNOT_WAIT, UNKNOWN_EVENT, answer_unjudged
 from dos.sandbox.walls import Walls
 from dos.unknown import Unknown, call_or_unknown
 
-HOOK = "hook"  # how the agent asked, in the event of an answer
 SOCKET_NAME = "dos-hook"
 # Of these a program of the repository's own choice reads the first that is there.
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
@@ -48,7 +48,6 @@ class HookJudge(Protocol):
 
 # Records a call that was made; the answer may tell the agent that it is stuck.
 Memory = Callable[[HookEvent], HookVerdict]
-UNKNOWN_EVENT = "dos does not know this kind of event, so the call is refused."
 
 
 def can_ask(program: str, walls: Walls | None) -> bool:
@@ -159,7 +158,7 @@ class HookedMonitor(AgentMonitor):
         """
         if moment == Moment.PRETOOL:
             if event.moment != moment or not event.tool:
-                return HookVerdict(action=Action.DENY, reason=UNKNOWN_EVENT)
+                return verdict_of(UNKNOWN_EVENT)
             with self._asking():
                 return self._judged(event)
         if moment == event.moment == Moment.POSTTOOL:
@@ -179,36 +178,12 @@ class HookedMonitor(AgentMonitor):
                 self._open -= 1
 
     def _judged(self, event: HookEvent) -> HookVerdict:
-        """The judge's answer; a judge that fails denies everything that is not proven to read."""
-        asked = Asks(
-            id="",
-            tool=event.tool,
-            arguments=dict(event.arguments),
-            paths=event.paths,
-            command=event.command,
-            cwd=event.cwd,
-        )
+        """The judge's answer; where it fails, only a read is allowed."""
+        call = event.call()
+        asked = Asks(**structs.asdict(call))
         answer = call_or_unknown(partial(self._judge, asked, HOOK))
         if isinstance(answer, AskPerson):
-            answer = NOBODY_THERE
+            answer = CANNOT_WAIT
         if isinstance(answer, Unknown):
-            if _only_reads(event):
-                return HookVerdict()
-            answer = Deny(reason=f"{NO_JUDGE}: {answer.why}.", reason_class="NOT_JUDGED")
-        if isinstance(answer, Allow):
-            return HookVerdict()
-        return HookVerdict(action=Action.DENY, reason=answer.sentence)
-
-
-def _only_reads(event: HookEvent) -> bool:
-    """Whether a call is proven to change nothing."""
-    footprint = read_footprint(
-        event.tool,
-        event.arguments,
-        cwd=event.cwd or "/",
-        root="/",
-        host=event.host,
-        paths=event.paths,
-        command=event.command,
-    )
-    return footprint.reads_only
+            answer = answer_unjudged(call, answer.why)
+        return verdict_of(answer)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 from dos.agents import prompt
-from dos.agents.io.candidates import ConfiguredAgent
 from dos.config.schema import Config
 from dos.fleet.agent_talk import tell_in_prompt
 from dos.fleet.effects import RunAgent
@@ -67,14 +66,13 @@ class AgentStarts:
             messages=notes,
         )
 
-    def judge(self, effect: RunAgent, agent: ConfiguredAgent) -> ToolJudge:
+    def judge(self, effect: RunAgent) -> ToolJudge:
         """Return who judges what the agent asks for."""
         return ToolJudge(
             effect,
             workspace=self._workspace,
             region_globs=self._checks.region_globs(effect.lease),
             enforcement=self._config.enforcement,
-            program=agent.adapter.name,
             is_lost=self._is_lost,
             open_store=self._open_store,
             allowed=self._allowed.setdefault(effect.run_id, set()),

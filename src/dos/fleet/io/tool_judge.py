@@ -7,57 +7,36 @@ it is asked each time.
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from msgspec import structs
+
 from dos import regions
 from dos.agents.conversation import Asks
 from dos.errors import StoreFailed
-from dos.fleet.agent_talk import NEEDS_PERSON
 from dos.fleet.effects import RunAgent
 from dos.journal.store import Store
-from dos.lease import Lease
-from dos.permission.ask import (
-    Allow,
-    Answer,
-    Ask,
-    Asker,
-    AskerKind,
-    AskPerson,
-    Deny,
-    Neighbour,
-)
-from dos.permission.footprint import read_footprint
-from dos.permission.io.record import record_answer
-from dos.permission.io.resolve import guarded_trees, resolve
-from dos.permission.judge import judge
+from dos.permission.ask import Allow, Answer, Asker, AskerKind, AskPerson, Deny
+from dos.permission.io.asker import find_neighbours
+from dos.permission.io.decide import Decision, Place, decide, refuse
+from dos.permission.io.record import PIPE, tell
+from dos.permission.io.resolve import guarded_trees
 from dos.permission.policy import Enforcement
+from dos.permission.refusals import CANNOT_WAIT, NEEDS_PERSON, NOBODY_THERE
 from dos.workspace import Workspace
 
-PIPE = "pipe"  # how the agent asked, in the event of an answer
 # They are questions to a user, and an agent of the fleet has none.
 _QUESTIONS = frozenset({"AskUserQuestion", "ExitPlanMode", "request_user_input", "question"})
-NOBODY_THERE = Deny(
-    reason="Nobody is there to answer: you work unattended.",
-    hint="Decide by what the unit says, and name what you had to assume in the commit message.",
-    reason_class="NOBODY_THERE",
-)
-# A hook has seconds to answer, so nobody is asked.
-CANNOT_WAIT = Deny(
-    reason="Only a person can allow this, and your program cannot wait for an answer.",
-    hint="Work without it, or finish and say what you would have needed.",
-    reason_class=NEEDS_PERSON,
-)
 
 
 class ToolJudge:
     """Judges the requests of one agent. It may be called from any thread."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         effect: RunAgent,
         *,
         workspace: Workspace,
         region_globs: Sequence[str],
         enforcement: Enforcement,
-        program: str,
         is_lost: Callable[[], bool],
         open_store: Callable[[], Store],
         allowed: set[str],
@@ -68,11 +47,10 @@ class ToolJudge:
         """
         self._lease = effect.lease
         self._run_id = effect.run_id
-        self._tree = effect.worktree.path
-        self._guarded = guarded_trees(workspace)
+        self._place = Place(tree=Path(effect.worktree.path), guarded=guarded_trees(workspace))
+        self._prefix = workspace.prefix
         self._region = regions.region(region_globs)
         self._enforcement = enforcement
-        self._program = program
         self._is_lost = is_lost
         self._open_store = open_store
         self._allowed = allowed
@@ -101,52 +79,47 @@ class ToolJudge:
         self._allowed.add(tool)
 
     def _with_store(self, asked: Asks, via: str, refusal: Deny | None = None) -> Allow | Deny:
+        """Judge with what the journal says; without it, by the worker's own clock."""
         try:
             with self._open_store() as store:
-                return self._judge(asked, via, store, refusal)
+                decision = self._decide(asked, store, refusal)
+                return _told(store, decision, via)
         except StoreFailed:
-            return self._judge(asked, via, None, refusal)
+            return _final(self._decide(asked, None, refusal).answer)
 
-    def _judge(
-        self, asked: Asks, via: str, store: Store | None, refusal: Deny | None
-    ) -> Allow | Deny:
-        """Judge with what the journal says; without it, by the worker's own clock."""
-        footprint = read_footprint(
-            asked.tool,
-            asked.arguments,
-            cwd=asked.cwd or self._tree,
-            root=self._tree,
-            host=self._program,
-            paths=asked.paths,
-            command=asked.command,
-        )
-        ask = Ask(
-            asker=self._asker([] if store is None else store.leases()),
-            tool=asked.tool,
-            footprint=resolve(footprint, Path(self._tree), guarded=self._guarded),
-            command=asked.command,
-        )
-        answer = refusal or judge(ask)
-        if isinstance(answer, AskPerson):  # the rule asks only the user of a session of their own
-            answer = NOBODY_THERE
-        if isinstance(answer, Deny) and store is not None:
-            record_answer(store, ask, answer, moment="pretool", action="DENY", via=via)
-        return answer
+    def _decide(self, asked: Asks, store: Store | None, refusal: Deny | None) -> Decision:
+        if refusal is not None:
+            return refuse(asked, self._asker(store), self._place, refusal)
+        return decide(asked, lambda: self._asker(store), self._place)
 
-    def _asker(self, leases: Sequence[Lease]) -> Asker:
+    def _asker(self, store: Store | None) -> Asker:
         """The worker's own lease, as it is now, and what others hold."""
         kind = AskerKind.LOST if self._is_lost() else AskerKind.HOLDER
-        neighbours = [
-            Neighbour(lane=lease.lane, region=lease.region, run_id=lease.run_id)
-            for lease in leases
-            if not lease.is_lock and lease.fence != self._lease.fence
-        ]
-        return Asker(
+        asker = Asker(
             kind=kind,
             lane=self._lease.lane,
             region=self._region,
             fence=self._lease.fence,
             run_id=self._run_id,
             session=self._run_id,  # so that what was refused is found by the run
-            neighbours=tuple(neighbours),
         )
+        if store is None:
+            return asker
+        with store.backend.read() as view:
+            neighbours = find_neighbours(view, self._prefix, own=self._lease)
+        return structs.replace(asker, neighbours=neighbours)
+
+
+def _told(store: Store, decision: Decision, via: str) -> Allow | Deny:
+    """The answer, after recording what the agent is told of it. A pipe tells no warnings."""
+    answer = _final(decision.answer)
+    if decision.ask is None:
+        return answer
+    if via == PIPE and isinstance(answer, Allow):
+        return Allow()
+    return _final(tell(store, decision.ask, answer, via=via))
+
+
+def _final(answer: Answer) -> Allow | Deny:
+    """The answer; the rule asks only the user of a session of their own."""
+    return NOBODY_THERE if isinstance(answer, AskPerson) else answer

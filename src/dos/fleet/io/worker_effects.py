@@ -296,7 +296,7 @@ class WorkerEffects:
                 home=home,
                 log=logs.agent_log(self.workspace.state, effect),
                 snapshot=partial(self.trees.snapshot, effect.worktree),
-                judge=self._starts.judge(effect, agent),
+                judge=self._starts.judge(effect),
                 remember=self._starts.memory(effect),
                 walls=self.checks.agent_walls(effect, agent, home),
             )

@@ -43,39 +43,50 @@ def find_asker(
     """
     with world.journal.backend.read() as view:
         leases = [lease for lease in view.leases() if not lease.is_lock]
-        now_ms = view.lease_ms()
-        boot = view.boot()
         found = _holder(view, leases, session, caller_pid, environment)
-    prefix = world.workspace.prefix
-    kind = AskerKind.PERSON
-    own: Lease | None = None
-    if isinstance(found, Lease):
-        own = found
-        kind = AskerKind.HOLDER
-    elif found is not None:
-        kind = AskerKind.LOST
-    elif is_lane_tree(tree, world):
-        kind = AskerKind.STRANGER
-    neighbours = tuple(
-        Neighbour(lane=lease.lane, region=_from_top(lease.region, prefix), run_id=lease.run_id)
-        for lease in leases
-        if lease is not own
-        and not lease.has_lapsed(now_ms, boot)
-        and not process.holder_has_exited(lease)
-    )
+        own = found if isinstance(found, Lease) else None
+        neighbours = find_neighbours(view, world.workspace.prefix, own=own)
     if own is not None:
         return Asker(
-            kind=kind,
+            kind=AskerKind.HOLDER,
             lane=own.lane,
-            region=_from_top(own.region, prefix),
+            region=_from_top(own.region, world.workspace.prefix),
             fence=own.fence,
             run_id=own.run_id,
             session=session,
             neighbours=neighbours,
         )
-    lost_lane, lost_fence = found if isinstance(found, tuple) else ("", None)
-    return Asker(
-        kind=kind, lane=lost_lane, fence=lost_fence, session=session, neighbours=neighbours
+    if isinstance(found, tuple):
+        lane, fence = found
+        return Asker(
+            kind=AskerKind.LOST, lane=lane, fence=fence, session=session, neighbours=neighbours
+        )
+    kind = AskerKind.STRANGER if is_lane_tree(tree, world) else AskerKind.PERSON
+    return Asker(kind=kind, session=session, neighbours=neighbours)
+
+
+def find_neighbours(
+    view: ReadTransaction, prefix: str, *, own: Lease | None
+) -> tuple[Neighbour, ...]:
+    """Return what others hold now, with regions from the top of the work tree on.
+
+    `own` is the lease of the asker, and all leases of its run are its own. `prefix` is the path
+    from the top of the work tree to dos.toml.
+    """
+    now_ms = view.lease_ms()
+    boot = view.boot()
+    return tuple(
+        Neighbour(
+            lane=lease.lane,
+            region=_from_top(lease.region, prefix),
+            run_id=lease.run_id,
+            holder=lease.holder,
+        )
+        for lease in view.leases()
+        if not lease.is_lock
+        and not _is_of_same_holder(lease, own)
+        and not lease.has_lapsed(now_ms, boot)
+        and not process.holder_has_exited(lease)
     )
 
 
@@ -101,6 +112,13 @@ def lease_to_bind(
         else:
             is_taken = False
     return None if is_taken or not session else proven[0]
+
+
+def _is_of_same_holder(lease: Lease, own: Lease | None) -> bool:
+    """Whether a lease is the asker's own, or another one of its run."""
+    if own is None:
+        return False
+    return lease.fence == own.fence or (bool(own.run_id) and lease.run_id == own.run_id)
 
 
 def is_lane_tree(tree: Path, world: World | None = None) -> bool:

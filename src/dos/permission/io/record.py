@@ -12,6 +12,9 @@ from dos.lease import Lease
 from dos.permission.ask import Allow, Answer, Ask, AskPerson, Deny
 from dos.text import replace_undecodable
 
+# How an agent asked, in the event of an answer.
+HOOK = "hook"
+PIPE = "pipe"  # its own protocol
 LONGEST_REASON = 1_000  # characters
 MOST_PATHS = 50
 _NO_SESSION = "unnamed"
@@ -19,20 +22,27 @@ _LONGEST_SESSION = 200
 F = TypeVar("F", bound=Fact)
 
 
-def record_answer(
-    store: Store, ask: Ask, answer: Answer, *, moment: str, action: str, via: str
-) -> None:
-    """Append a `hook_answered` to the stream of the session. Raises StoreFailed.
+def tell(store: Store, ask: Ask, answer: Answer, *, via: str) -> Answer:
+    """Record what an asker is told, and return it. Raises StoreFailed.
 
-    A warning about a lane is recorded once for each session, and an allowance without a note not at
-    all.
+    Each session is warned of a lane once: later it is told nothing. A plain allowance is not
+    recorded.
     """
-    if isinstance(answer, Allow) and not answer.note:
-        return
+    if isinstance(answer, Allow):
+        if not answer.note:
+            return answer
+        if _was_warned(store, ask, answer):
+            return Allow()
+    _append(store, ask, answer, via)
+    return answer
+
+
+def _append(store: Store, ask: Ask, answer: Answer, via: str) -> None:
+    """Append a `hook_answered` to the stream of the session."""
     asker = ask.asker
     fact = HookAnswered(
-        moment=moment,
-        action=action,
+        moment=ask.moment,
+        action=_action(answer),
         reason_class=answer.reason_class,
         reason=_reason(answer),
         tool=ask.tool,
@@ -43,16 +53,14 @@ def record_answer(
         fence=asker.fence,
         via=via,
     )
-    store.record(session_stream(asker.session), storable(fact), key=_warning_key(answer))
+    key = _key(answer) if isinstance(answer, Allow) else None
+    store.record(session_stream(asker.session), storable(fact), key=key)
 
 
-def is_repeated(store: Store, ask: Ask, answer: Answer) -> bool:
-    """Whether this session was warned of the same lane before, so that nothing is to be said."""
-    key = _warning_key(answer)
-    if key is None:
-        return False
+def _was_warned(store: Store, ask: Ask, answer: Allow) -> bool:
+    """Whether this session was warned of the same lane before."""
     with store.backend.read(once=True) as view:
-        return view.keyed(session_stream(ask.asker.session), key) is not None
+        return view.keyed(session_stream(ask.asker.session), _key(answer)) is not None
 
 
 def bind_session(store: Store, session: str, lease: Lease, *, of_process: bool) -> None:
@@ -119,8 +127,17 @@ def _reason(answer: Answer) -> str:
             return answer.question
 
 
-def _warning_key(answer: Answer) -> str | None:
-    """What makes a warning one for each session and lane; None: every answer is recorded."""
-    if not isinstance(answer, Allow):
-        return None
-    return f"warned/{answer.reason_class}/{answer.about}"
+def _action(answer: Answer) -> str:
+    """What was done about the call."""
+    match answer:
+        case Allow():
+            return "WARN"
+        case Deny():
+            return "DENY"
+        case AskPerson():
+            return "ASK"
+
+
+def _key(warning: Allow) -> str:
+    """What makes a warning one for each session and lane."""
+    return f"warned/{warning.reason_class}/{warning.about}"
