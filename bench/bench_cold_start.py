@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 from table import median, show
 
 ROUNDS = 7

@@ -16,7 +16,7 @@ from typing import Any
 from dos.agenthooks.wiring import HOSTS, group, verb_caller
 from dos.skills import agents_md
 from dos.skills.io import packaged
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 from dos.version import VERSION
 
 HOUSE = Path(__file__).parents[1]

@@ -131,7 +131,7 @@ class Command:
 
     SERVER = """
 import importlib, json, os, sys
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 from dos.cli import main
 for verb in VERBS.values():
     importlib.import_module(verb.module)

@@ -211,5 +211,5 @@ def subjects(workspace: SampleWorkspace) -> dict[str, list[str]]:
 
 def verbs(python: str) -> list[str]:
     """The names of all verbs that this interpreter's `dos` has."""
-    command = [python, "-c", "from dos.verbs.table import VERBS; print('\\n'.join(VERBS))"]
+    command = [python, "-c", "from dos.verbs.listing.table import VERBS; print('\\n'.join(VERBS))"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()

@@ -12,7 +12,7 @@ from dos.config.lint import is_unread
 from dos.config.load import parse
 from dos.mcp.catalog import TOOLS
 from dos.skills.io import packaged
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 HOUSE = Path(__file__).parents[2]
 PAGE = (HOUSE / "docs" / "compatibility.md").read_text()

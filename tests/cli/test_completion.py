@@ -11,7 +11,7 @@ from patience import PATIENCE
 
 from dos.cli.about import completion
 from dos.verbs import lookup
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 DRIVER = """
 eval "$(dos completion bash)"

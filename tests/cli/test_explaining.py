@@ -5,8 +5,8 @@ import pytest
 from dos.cli.help import COMMON_VERBS
 from dos.loop import tokens
 from dos.verbs import lookup
-from dos.verbs.table import VERBS
-from dos.verbs.verb import ANYONE, GROUPS
+from dos.verbs.listing.table import VERBS
+from dos.verbs.listing.verb import ANYONE, GROUPS
 
 FAMILIES = sorted(
     {name.split()[0] for name in VERBS if " " in name and name.split()[0] not in VERBS}

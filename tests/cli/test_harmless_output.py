@@ -15,7 +15,7 @@ from dos.lease import Request
 from dos.regions import region
 from dos.verbs import lookup
 from dos.verbs.context import escape_control_characters
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 from dos.world import open_journal
 
 NASTY = "x\x1b]0;owned\x07\x1b[2J\u202egpj.exe\x9b31m\x7f\u2066y"

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from dos.verbs import lookup
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 # No path of a real file elsewhere: some of these options write.
 TEXTS = [

@@ -8,7 +8,7 @@ from commanding import in_process
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 pytestmark = pytest.mark.sampled(3)
 

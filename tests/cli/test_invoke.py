@@ -11,8 +11,8 @@ from dos.errors import BadInput, DosError, NotPermitted
 from dos.verbs import lookup
 from dos.verbs.context import Context
 from dos.verbs.invoke import invoke
-from dos.verbs.table import VERBS
-from dos.verbs.verb import PERSON
+from dos.verbs.listing.table import VERBS
+from dos.verbs.listing.verb import PERSON
 
 
 @pytest.fixture(scope="module")

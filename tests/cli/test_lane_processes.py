@@ -11,7 +11,7 @@ from patience import PATIENCE
 
 from dos.journal import streams
 from dos.verbs import lookup
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 
 def all_at_once(cwd, lines):

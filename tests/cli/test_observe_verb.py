@@ -8,7 +8,7 @@ from commanding import in_its_own_process
 
 from dos.journal import streams
 from dos.journal.events.doors import HookAnswered, ToolCalled
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 from dos.verbs.verdicts import JUDGES
 from dos.world import World, open_journal
 

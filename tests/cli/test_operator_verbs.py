@@ -12,8 +12,8 @@ from commanding import command, in_process
 from dos.lease import KEY_VARIABLE, Request, key_hash
 from dos.machine import process
 from dos.regions import region
-from dos.verbs.table import VERBS
-from dos.verbs.verb import ANYONE, PERSON_OR_HOLDER
+from dos.verbs.listing.table import VERBS
+from dos.verbs.listing.verb import ANYONE, PERSON_OR_HOLDER
 from dos.workspace import find
 from dos.world import open_journal
 

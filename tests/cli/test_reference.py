@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dos.cli import reference
 from dos.verbs import lookup
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "reference.md"
 

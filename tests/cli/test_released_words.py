@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dos.verbs import lookup
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
 # Of every verb: `dos --help` lists them.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec import json
 
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 AGENTS = Path(__file__).parents[1] / "fixtures" / "agents"
 

@@ -14,8 +14,8 @@ from commanding import command, in_process
 from patience import PATIENCE
 
 from dos.verbs import lookup
-from dos.verbs.table import VERBS
-from dos.verbs.verb import Verb
+from dos.verbs.listing.table import VERBS
+from dos.verbs.listing.verb import Verb
 
 # A verb that is asked with no words at all and does not come back by itself, or only after minutes.
 ENDLESS = {"demo", "quickstart", "serve", "up"}
@@ -94,7 +94,7 @@ INTERRUPTED = """
 import signal, sys, time, types
 # A shell that starts a program in the background makes it ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from dos.verbs.table import VERBS, Verb
+from dos.verbs.listing.table import VERBS, Verb
 from dos.cli.main import run
 from msgspec import Struct
 

@@ -17,8 +17,8 @@ from tool_cases import READING, WRITING, Case
 from dos.mcp.catalog import TOOLS, Permits
 from dos.mcp.outputs import FIELDS, SHARED
 from dos.mcp.protocol import Session
+from dos.verbs.listing.table import VERBS
 from dos.verbs.lookup import exit_codes
-from dos.verbs.table import VERBS
 
 # Two calls of a verb, one after another, differ in the time, and in how long ago something was.
 MOVING = re.compile(r"(at|now|since|id|ts|loop_ts|position|begun)|.*_(ms|seconds|bytes)|events")

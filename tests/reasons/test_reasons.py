@@ -18,7 +18,7 @@ from dos.reasons import policy, table
 from dos.reasons.policy import built_in_tokens
 from dos.reasons.rows import CAUSE_KEYS
 from dos.reasons.table import Category, ClearsBy, Kind, Reason, Registry
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 OF_LANES = [
     "LANE_DRAINED",

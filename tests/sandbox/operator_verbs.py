@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 from dos.cli.main import run
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 LONGEST = 30  # seconds of a verb that is not refused
 

@@ -29,8 +29,8 @@ from sample_repository import Repository
 from dos import workspace
 from dos.sandbox.io.launcher import seccomp
 from dos.sandbox.io.probe import probe
-from dos.verbs.table import VERBS
-from dos.verbs.verb import ANYONE
+from dos.verbs.listing.table import VERBS
+from dos.verbs.listing.verb import ANYONE
 from dos.world import World
 
 HERE = Path(__file__).parent

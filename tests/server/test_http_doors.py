@@ -10,8 +10,8 @@ from patience import PATIENCE
 from serving import decision, make_repository, serving, tool_call
 
 from dos.server.read_verbs import READ_VERBS
+from dos.verbs.listing.table import VERBS
 from dos.verbs.lookup import arguments
-from dos.verbs.table import VERBS
 
 
 def test_a_hook_is_answered_as_the_command_answers_it(server):

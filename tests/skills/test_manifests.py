@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 from dos.agenthooks.wiring import HOSTS
 from dos.skills.io import packaged
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 TREE = make_manifests.files()
 HOOKS = [path for path in TREE if "/hooks/" in path]

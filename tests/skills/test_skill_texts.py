@@ -13,8 +13,8 @@ from dos.errors import BadInput
 from dos.loop.types import IterationOutcome
 from dos.skills.io import packaged
 from dos.skills.skill import CORE, parse_skill
+from dos.verbs.listing.table import VERBS
 from dos.verbs.lookup import exit_codes
-from dos.verbs.table import VERBS
 
 SKILLS = packaged.names()
 ALL = (

@@ -33,7 +33,7 @@ from repository import Repository
 
 from dos.cli import main
 from dos.git import message_index
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 from dos.verify import shipped, survival
 from dos.verify.candidate import CandidateCommit, Tier
 from dos.verify.footprint import Footprint

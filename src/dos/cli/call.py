@@ -9,8 +9,8 @@ from msgspec import Struct, json
 from dos.verbs.args import Parser, build_parser
 from dos.verbs.context import Context, Reply, stdout_is_utf8
 from dos.verbs.invoke import check_blanks, check_encoding, reply_data, run_verb
+from dos.verbs.listing.verb import Verb
 from dos.verbs.output import print_answer
-from dos.verbs.verb import Verb
 from dos.verbs.verdicts import record_verdict
 
 

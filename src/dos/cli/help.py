@@ -3,8 +3,8 @@
 Nothing else is imported: `dos --help` is what people wait for first.
 """
 
-from dos.verbs.table import VERBS
-from dos.verbs.verb import GROUPS, Verb
+from dos.verbs.listing.table import VERBS
+from dos.verbs.listing.verb import GROUPS, Verb
 
 GLOBAL_OPTIONS = {
     "--workspace DIR": "use the workspace of this directory (default: the current one)",

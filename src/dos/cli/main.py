@@ -5,22 +5,10 @@ Only what the named verb needs is imported: agents and hooks call `dos` thousand
 
 import sys
 
+from dos.verbs.listing.commands import GLOBAL_FLAGS
+from dos.verbs.listing.table import VERBS
 from dos.verbs.output import detach_stdout, print_answer, print_stderr
-from dos.verbs.table import VERBS
 
-# Options that every verb takes, in any position; True: a value follows.
-GLOBAL_FLAGS = {
-    "--workspace": True,
-    "--driver": True,
-    "--job": False,
-    "--json": False,
-    "--output": True,
-    "--pretty": False,
-    "--explain": False,
-    "--lenient": False,
-    "--help": False,
-    "-h": False,
-}
 BUG = 70
 INTERRUPTED = 130
 HOOK = "hook"  # the verbs that agent programs call

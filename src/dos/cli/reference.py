@@ -5,8 +5,8 @@ import sys
 from dos.cli.help import GLOBAL_OPTIONS
 from dos.verbs import lookup
 from dos.verbs.args import Field, as_sentence, default_note
-from dos.verbs.table import VERBS
-from dos.verbs.verb import GROUPS, Verb
+from dos.verbs.listing.table import VERBS
+from dos.verbs.listing.verb import GROUPS, Verb
 
 _HEAD = """# Reference
 

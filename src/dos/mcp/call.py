@@ -17,7 +17,7 @@ from dos.errors import BadInput, ConfigInvalid, DosError, Internal, NotPermitted
 from dos.mcp.tool import Call, Tool
 from dos.verbs.context import Context, Reply
 from dos.verbs.invoke import invoke, reply_data
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 Result = dict[str, Any]
 DEADLINE_VARIABLE = "DOS_MCP_TOOL_DEADLINE_MS"

@@ -8,7 +8,7 @@ from dos.mcp.loop_tools import LOOP_TOOLS
 from dos.mcp.tool import Effect, Tool
 from dos.mcp.worker_tools import WORKER_TOOLS
 from dos.text import nearest_names, quote, suggest
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 PREFIX = "dos_"  # the names of dos-kernel; every client puts the server's name before a tool
 TOOLS = {

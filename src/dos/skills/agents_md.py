@@ -1,7 +1,7 @@
 """The block of AGENTS.md that tells agents how to work in a repository that `dos` looks after."""
 
 from dos.errors import BadInput
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 FILE_NAME = "AGENTS.md"
 BEGIN = "<!-- dos:begin: written by `dos init --agents-md`; text up to dos:end is replaced -->"

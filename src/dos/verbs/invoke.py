@@ -15,8 +15,8 @@ from dos.errors import BadInput, StoreBusy
 from dos.text import nearest_names, quote, suggest
 from dos.verbs.args import LARGEST, Field, fields
 from dos.verbs.context import Context, Reply
-from dos.verbs.table import VERBS
-from dos.verbs.verb import ANYONE, Verb
+from dos.verbs.listing.table import VERBS
+from dos.verbs.listing.verb import ANYONE, Verb
 from dos.verbs.verdicts import record_verdict
 
 # A verb that has this among its exits replies with it; other verbs fail with StoreBusy.

@@ -14,8 +14,8 @@ from msgspec import DecodeError, json
 from dos.errors import BadInput, NotPermitted
 from dos.text import nearest_names, quote, suggest, suggest_nearest
 from dos.verbs.args import Field, fields
-from dos.verbs.table import VERBS
-from dos.verbs.verb import ANYONE, Verb
+from dos.verbs.listing.table import VERBS
+from dos.verbs.listing.verb import ANYONE, Verb
 
 USAGE_ERROR = "contract_error"  # the released name of exit code 2, kept in JSON
 NOT_PERMITTED = "not_permitted"

@@ -11,7 +11,7 @@ from dos.lanes.io import caller
 from dos.lease import Lease
 from dos.text import comparison_key
 from dos.verbs.context import Context
-from dos.verbs.verb import PERSON_OR_HOLDER, Verb
+from dos.verbs.listing.verb import PERSON_OR_HOLDER, Verb
 from dos.workspace import Workspace
 from dos.world import World
 

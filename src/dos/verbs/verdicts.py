@@ -12,7 +12,7 @@ from msgspec import Struct, to_builtins
 from dos import run_ids
 from dos.errors import DosError
 from dos.verbs.context import Context, Reply, actor
-from dos.verbs.verb import Verb
+from dos.verbs.listing.verb import Verb
 
 if TYPE_CHECKING:  # imported at use: most calls record nothing
     from dos.journal.events.doors import VerdictGiven

@@ -12,12 +12,12 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos.cli.help import GLOBAL_OPTIONS
-from dos.cli.main import GLOBAL_FLAGS
 from dos.verbs import lookup
 from dos.verbs.args import Field, Option
 from dos.verbs.context import Context, Reply
-from dos.verbs.table import VERBS
-from dos.verbs.verb import Verb
+from dos.verbs.listing.commands import GLOBAL_FLAGS
+from dos.verbs.listing.table import VERBS
+from dos.verbs.listing.verb import Verb
 
 EXITS = {"shown": 0, "contract_error": 2}
 

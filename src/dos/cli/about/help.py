@@ -9,7 +9,7 @@ from dos.cli.help import family_page, overview
 from dos.verbs import lookup
 from dos.verbs.args import Option, build_parser
 from dos.verbs.context import Context, Reply
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 EXITS = {"shown": 0, "contract_error": 2}
 

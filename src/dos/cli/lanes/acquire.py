@@ -30,7 +30,7 @@ from dos.regions import region
 from dos.text import comparison_key, quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 
 LONGEST_INTERVAL_SECONDS = 86_400  # between two retries
 SHORTEST_TRY_SECONDS = 0.5  # a journal in use is locked for a few milliseconds at a time

@@ -25,7 +25,7 @@ from dos.units.lifecycle import Outcome, PlanState
 from dos.units.unit import PlanMove
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, actor
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 from dos.world import World
 
 EXITS = {"settled": 0, "due": 3, "unknown": 5, "contract_error": 2, "not_permitted": 77}

@@ -32,7 +32,7 @@ from dos.units.portfolio import Portfolio
 from dos.units.unit import Unit
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 from dos.verify import red_before
 from dos.world import World
 

@@ -25,7 +25,7 @@ from dos.units.io import sources
 from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 from dos.workspace import Workspace
 
 EXITS = {

@@ -22,8 +22,8 @@ from dos.errors import BadInput, DosError
 from dos.verbs import lookup
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, colour_wanted, stdout_is_utf8
+from dos.verbs.listing.table import VERBS
 from dos.verbs.output import print_stderr
-from dos.verbs.table import VERBS
 from dos.workspace import Workspace
 from dos.world import World
 

@@ -19,6 +19,8 @@ from dos import workspace
 from dos.config.fix_commands import EditCommands, with_sudo
 from dos.config.lint import Severity
 from dos.errors import DosError, WorkspaceMissing
+from dos.verbs.listing.commands import effect_of
+from dos.verbs.listing.effects import READS
 from dos.world import World
 
 MOST_OF_A_KIND = 20  # are shown as text; JSON has all
@@ -45,20 +47,14 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # The commands among the fixes that only show something.
 _READING_PROGRAMS = {"date", "du", "ls", "ps", "tail"}
-_READING_COMMANDS = (
-    "DOS_TRACEBACK=1 dos doctor",
-    "dos config get ",
-    "dos config show ",
-    "dos journal check",
-    "dos salvage list",
-)
 
 
 def label_of_command(command: str) -> str:
     """Return `check` for a command that only shows more of a problem, and `fix` for the others."""
-    if command.split(" ", 1)[0] in _READING_PROGRAMS:
+    program, *words = command.removeprefix("DOS_TRACEBACK=1 ").split()
+    if program in _READING_PROGRAMS or " -c 'SHOW " in command:
         return "check"
-    if command.startswith(_READING_COMMANDS) or " -c 'SHOW " in command:
+    if program == "dos" and effect_of(words) == READS:
         return "check"
     return "fix"
 

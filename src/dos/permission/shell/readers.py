@@ -9,6 +9,8 @@ from dos.permission.shell.effect import Effect, unknown
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import parse
 from dos.permission.shell.syntax.tokens import Word
+from dos.verbs.listing.commands import effect_of
+from dos.verbs.listing.effects import CHANGES
 
 Program = Callable[[Sequence[Word]], Effect]
 _OPTION = "an option of it writes a file or runs a program"
@@ -27,12 +29,6 @@ READERS = name_table("""
 # They write no file, and yet they do something: to processes, to leases, or on other machines. What
 # is asked of a network is told to it, so that no request to another machine is without an effect.
 ACTS = name_table("curl dos exit getent kill ping rsync scp stty wget xmllint")
-
-# Verbs of dos that read, or take and give back a lane; others may write files.
-_VERBS = name_table("""
-    doctor lane lease-lane plan verify status why top decisions report helped log logs costs wait
-    whoami lint exit-codes fleet runs
-    """)
 
 
 def _unless(letters: str, *names: str, values: str = "") -> Program:
@@ -84,6 +80,13 @@ def _shows_pages(words: Sequence[Word]) -> Effect:
     return _BAT(words)
 
 
+def _calls_dos(words: Sequence[Word]) -> Effect:
+    """What the table of verbs says of a command of dos."""
+    if effect_of([word.text for word in words]) != CHANGES:
+        return Effect()
+    return unknown("a command of it can write files")
+
+
 def _binary(words: Sequence[Word]) -> Effect:
     """A program for binaries, which takes further options from the file that `@FILE` names."""
     if any(word.text.startswith("@") for word in words):
@@ -119,7 +122,7 @@ UNLESS: dict[str, Program] = {
     "bat": _shows_pages,
     "column": _unless("o"),
     "date": _unless("s", "set"),
-    "dos": _first_is(*sorted(_VERBS)),
+    "dos": _calls_dos,
     "fd": _unless("xX", "exec", "exec-batch", values="egEtdjS"),
     "file": _unless("C", "compile", values="Ffme"),
     "hash": _unless("p"),

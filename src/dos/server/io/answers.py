@@ -20,7 +20,7 @@ from dos.server.io.worlds import OtherRepository, Worlds
 from dos.verbs.args import Field, fields
 from dos.verbs.context import Context
 from dos.verbs.invoke import invoke, reply_data
-from dos.verbs.table import VERBS
+from dos.verbs.listing.table import VERBS
 from dos.workspace import Workspace
 
 TRUE = ("", "1", "true", "yes")  # of a flag in an address; `?all` means true

@@ -4,7 +4,7 @@ Parsers, help, completion, the exit-code table and the reference page are made f
 at every start, so it holds names alone; the module of a verb is imported when the verb is called.
 """
 
-from dos.verbs.verb import PERSON, PERSON_OR_HOLDER, Verb
+from dos.verbs.listing.verb import PERSON, PERSON_OR_HOLDER, Verb
 
 
 def _section(group: str, *rows: tuple[str, ...]) -> list[Verb]:

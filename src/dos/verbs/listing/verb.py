@@ -1,5 +1,7 @@
 """What the table of verbs says of each verb, the groups of help, and who may call a verb."""
 
+from dos.verbs.listing.effects import EFFECTS
+
 GROUPS = {
     "fleet": "Run a fleet",
     "people": "Decisions, limits and costs",
@@ -25,7 +27,16 @@ class Verb:
     `group` is a key of `GROUPS`, under whose title help lists the verb.
     """
 
-    __slots__ = ("allowed", "group", "module", "name", "open_argument", "summary")
+    __slots__ = (
+        "allowed",
+        "changing_options",
+        "effect",
+        "group",
+        "module",
+        "name",
+        "open_argument",
+        "summary",
+    )
 
     def __init__(
         self,
@@ -46,3 +57,5 @@ class Verb:
         self.summary = summary
         self.allowed = allowed
         self.open_argument = open_argument  # the first argument with which anyone may call it
+        # What it does beside its answer, and the options by which it changes files.
+        self.effect, self.changing_options = EFFECTS[name]

@@ -1,0 +1,1 @@
+"""The table of verbs: names, help lines, permissions and effects, and nothing that is run."""

@@ -1,0 +1,49 @@
+"""The verb of a command line, before anything of it is run."""
+
+from collections.abc import Sequence
+
+from dos.verbs.listing.effects import CHANGES, READS
+from dos.verbs.listing.table import VERBS
+
+# Options that every verb takes, in any position; True: a value follows.
+GLOBAL_FLAGS = {
+    "--workspace": True,
+    "--driver": True,
+    "--job": False,
+    "--json": False,
+    "--output": True,
+    "--pretty": False,
+    "--explain": False,
+    "--lenient": False,
+    "--help": False,
+    "-h": False,
+}
+_HELP = ("--help", "-h")
+
+
+def effect_of(words: Sequence[str]) -> str:
+    """Return what `dos` does when it is called with these words; CHANGES where it is not known."""
+    if any(word in _HELP for word in words):
+        return READS
+    rest = _without_global_options(words)
+    for count in (2, 1):
+        verb = VERBS.get(" ".join(rest[:count]))
+        if verb is not None:
+            given = {word.partition("=")[0] for word in rest[count:]}
+            return CHANGES if given.intersection(verb.changing_options) else verb.effect
+    return CHANGES if rest else READS
+
+
+def _without_global_options(words: Sequence[str]) -> list[str]:
+    """The words without the options that every verb takes."""
+    kept: list[str] = []
+    is_value = False
+    for word in words:
+        flag, equals, _ = word.partition("=")
+        if is_value:
+            is_value = False
+        elif flag in GLOBAL_FLAGS:
+            is_value = GLOBAL_FLAGS[flag] and not equals
+        else:
+            kept.append(word)
+    return kept
