@@ -9,8 +9,7 @@ from dos.permission.footprint import read_footprint
 from dos.server.read_verbs import READ_VERBS
 from dos.verbs.listing.commands import GLOBAL_FLAGS, effect_of
 from dos.verbs.listing.effects import CHANGES, EFFECTS, READS, RECORDS
-from dos.verbs.listing.table import VERBS
-from dos.verbs.listing.verb import Verb
+from dos.verbs.listing.table import VERBS, _section
 from dos.verbs.lookup import arguments
 
 # Options that name what is written, or that say that something is.
@@ -20,7 +19,7 @@ TELLING = {"--out", "--to", "--html", "--write", "--fix", "--tick", "--deep", "-
 def test_every_verb_has_an_effect_and_a_new_one_cannot_do_without():
     assert EFFECTS.keys() == VERBS.keys()
     with pytest.raises(KeyError):
-        Verb("a new verb", "fleet", "dos.cli.fleet.up", "Do something")
+        _section("fleet", ("a new verb", "fleet.up", "Do something"))
 
 
 def test_the_options_that_change_files_are_those_of_the_verb_and_none_is_missing():

@@ -4,12 +4,21 @@ Parsers, help, completion, the exit-code table and the reference page are made f
 at every start, so it holds names alone; the module of a verb is imported when the verb is called.
 """
 
+from dos.verbs.listing.effects import EFFECTS
 from dos.verbs.listing.verb import PERSON, PERSON_OR_HOLDER, Verb
 
 
 def _section(group: str, *rows: tuple[str, ...]) -> list[Verb]:
-    """Return the verbs of a group; modules are named from `dos.cli` on."""
-    return [Verb(name, group, f"dos.cli.{module}", *rest) for name, module, *rest in rows]
+    """Return the verbs of a group; modules are named from `dos.cli` on.
+
+    Raises KeyError for a verb that `effects.py` does not have.
+    """
+    verbs = []
+    for name, module, *rest in rows:
+        effect, options = EFFECTS[name]
+        path = f"dos.cli.{module}"
+        verbs.append(Verb(name, group, path, *rest, effect=effect, changing_options=options))
+    return verbs
 
 
 _ALL = (

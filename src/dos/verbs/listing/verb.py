@@ -1,6 +1,6 @@
 """What the table of verbs says of each verb, the groups of help, and who may call a verb."""
 
-from dos.verbs.listing.effects import EFFECTS
+from dos.verbs.listing.effects import CHANGES
 
 GROUPS = {
     "fleet": "Run a fleet",
@@ -38,7 +38,7 @@ class Verb:
         "summary",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         name: str,
         group: str,
@@ -46,6 +46,9 @@ class Verb:
         summary: str,
         allowed: str = ANYONE,
         open_argument: str = "",
+        *,
+        effect: str = CHANGES,
+        changing_options: tuple[str, ...] = (),
     ) -> None:
         """Describe a verb. This is no Struct, because importing msgspec would delay `dos --help`.
 
@@ -58,4 +61,5 @@ class Verb:
         self.allowed = allowed
         self.open_argument = open_argument  # the first argument with which anyone may call it
         # What it does beside its answer, and the options by which it changes files.
-        self.effect, self.changing_options = EFFECTS[name]
+        self.effect = effect
+        self.changing_options = changing_options
