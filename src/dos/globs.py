@@ -94,6 +94,21 @@ def matches(glob: str, path: str) -> bool:
     return any(pattern.fullmatch(path) for pattern in _patterns(glob))
 
 
+def ways(glob: str) -> tuple[tuple[str, ...], ...]:
+    """Return, for each choice of its alternatives, the names of the glob from the top.
+
+    `**` stands for any names or none. Raises RegionInvalid for a glob that cannot be read.
+    """
+    return _read(glob).ways
+
+
+def name_matches(pattern: str, name: str) -> bool:
+    """Whether one name of a glob matches a name without wildcards; False for one with any."""
+    if _WILD.search(name):
+        return False
+    return re.fullmatch(_name_expression(pattern), _folded(name) + "/") is not None
+
+
 class _ParsedGlob(Struct, frozen=True, kw_only=True):
     """A glob that was read: its literal folder, and its alternatives without braces."""
 
