@@ -30,6 +30,7 @@ class Request(Struct, frozen=True, kw_only=True):
     mode: Mode = Mode.EXCLUSIVE
     kind: str = "cluster"
     exclusive: bool = False  # runs alone: no other lane may be held beside it
+    part_of: str = ""  # the repeatable lane that it is a part of; empty: a lane, or a lock
     is_lock: bool = False  # a named lock: it has no region and conflicts only with its own name
     run_id: str = ""
     loop_ts: str = ""

@@ -25,6 +25,7 @@ DEFAULTS = {
     "workspace": ".",
     "lanes.concurrent": ["main"],
     "lanes.exclusive": ["global"],
+    "lanes.repeatable": [],
     "lanes.autopick": ["main"],
     "lanes.trees.main": ["**/*"],
     "lanes.trees.global": ["**/*"],

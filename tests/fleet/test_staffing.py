@@ -138,3 +138,42 @@ def test_every_lane_that_could_be_started_is_or_has_something_in_its_way(lanes, 
     told = {obstacle.lane: obstacle.waits_on for obstacle in planned.obstacles}
     assert free - started <= told.keys()
     assert set(told.values()) <= {WaitsOn.REGION_HELD, WaitsOn.EXCLUSIVE, WaitsOn.HOST_FULL}
+
+
+def part(lane_name: str, unit: str, **more) -> LaneLiveness:
+    name = f"{lane_name}/{unit}"
+    return LaneLiveness(lane=name, tree=(f"{name}.py",), part_of=lane_name, **more)
+
+
+def test_workers_share_a_repeatable_lane_and_the_whole_of_it_waits_for_them():
+    lanes = (part("a", "1"), part("a", "2"), lane("a", waits="no unit is left"), lane("b"))
+    assert actions(*lanes, target=3) == [Spawn("a/1"), Spawn("a/2"), Spawn("b")]
+    busy = (part("a", "1", liveness="ADVANCING"), lane("a"))
+    planned = plan(busy, 2)
+    assert list(planned.actions) == []
+    assert planned.obstacles[0].reason == "it overlaps lane a/1"
+
+
+def test_of_two_parts_that_overlap_one_waits():
+    same = LaneLiveness(lane="a/2", tree=("a/1.py",), part_of="a")
+    assert actions(part("a", "1"), same, part("a", "3")) == [Spawn("a/1"), Spawn("a/3")]
+
+
+def test_a_repeatable_lane_gets_no_more_workers_than_it_may_have():
+    two = SupervisePolicy(max_concurrency=2)
+    lanes = (part("a", "1"), part("a", "2"), part("a", "3"), part("c", "1"), lane("b"))
+    started = [Spawn("a/1"), Spawn("a/2"), Spawn("c/1"), Spawn("b")]
+    assert actions(*lanes, target=5, policy=two) == started
+    held = (part("a", "1", liveness="ADVANCING"), part("a", "2", pending=True), part("a", "3"))
+    planned = plan((*held, lane("b")), 4, two)
+    assert list(planned.actions) == [Spawn("b")]
+    (enough,) = planned.obstacles
+    assert (enough.lane, enough.waits_on) == ("a/3", WaitsOn.HOST_FULL)
+    assert enough.reason == "lane a has 2 workers: [supervise] max_concurrency allows no more"
+    assert planned.verdict.admissible == 3
+
+
+def test_a_part_that_is_blocked_gives_its_place_in_the_lane_to_another():
+    wide = LaneLiveness(lane="d", tree=("a/1.py",), liveness="ADVANCING")
+    one = SupervisePolicy(max_concurrency=1)
+    assert actions(wide, part("a", "1"), part("a", "2"), policy=one) == [Spawn("a/2")]

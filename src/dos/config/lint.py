@@ -175,8 +175,12 @@ def _lanes_without_tree(
 ) -> Iterator[Finding]:
     """The lanes without a tree. A lane that has a folder's name probably means that folder."""
     lanes = config.lanes
-    lists = {"concurrent": set(lanes.concurrent), "autopick": set(lanes.autopick)}
-    for name in dict.fromkeys((*lanes.concurrent, *lanes.autopick)):
+    lists = {
+        "concurrent": set(lanes.concurrent),
+        "repeatable": set(lanes.repeatable),
+        "autopick": set(lanes.autopick),
+    }
+    for name in dict.fromkeys((*lanes.concurrent, *lanes.repeatable, *lanes.autopick)):
         if lanes.trees.get(name):
             continue
         roles = [role for role, names in lists.items() if name in names]
@@ -230,9 +234,9 @@ def _undeclared(config: Config) -> Iterator[Finding]:
 
 
 def _overlapping(config: Config, commands: EditCommands) -> Iterator[Finding]:
-    """The pairs of concurrent lanes whose trees overlap."""
+    """The pairs of lanes that may run beside others, and whose trees overlap."""
     lanes: list[tuple[str, Region]] = []
-    for name in sorted(set(config.lanes.concurrent)):
+    for name in sorted({*config.lanes.concurrent, *config.lanes.repeatable}):
         tree = region(config.lanes.trees.get(name, ()))
         if tree.is_known:
             lanes.append((name, tree))

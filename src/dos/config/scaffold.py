@@ -75,6 +75,10 @@ def _lane_lines(lanes: Lanes) -> list[str]:
         f"concurrent = {value_text(lanes.concurrent)}",
         f"exclusive = {value_text(lanes.exclusive)}",
         f"autopick = {value_text(lanes.autopick)}",
+    ]
+    if lanes.repeatable:
+        lines.append(f"repeatable = {value_text(lanes.repeatable)}")
+    lines += [
         "",
         "[lanes.trees]",
         *(f"{key_text((name,))} = {value_text(globs)}" for name, globs in lanes.trees.items()),

@@ -117,6 +117,7 @@ def _policies(facts: Facts, config: Config) -> dict[str, Any]:
         "lanes": {
             "concurrent": lanes.concurrent,
             "exclusive": lanes.exclusive,
+            "repeatable": lanes.repeatable,
             "autopick": lanes.autopick,
             "trees": lanes.trees,
         },
@@ -288,6 +289,8 @@ def _fleet_rows(report: Report) -> list[tuple[str, str]]:
     lanes = join_some(config.lanes.concurrent) or "none concurrent"
     if config.lanes.exclusive:
         lanes += f"; exclusive: {join_some(config.lanes.exclusive)}"
+    if config.lanes.repeatable:
+        lanes += f"; repeatable: {join_some(config.lanes.repeatable)}"
     no_hooks = "none; `dos hooks git install` makes git refuse commits outside the lane"
     return [
         ("workers", f"target {config.supervise.target}, agent {_agents(config)}"),

@@ -10,12 +10,14 @@ Also here: which runs should be halted, and which lane a unit belongs to.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from shlex import quote
 
-from msgspec import UNSET, Struct, json
+from msgspec import UNSET, Struct, json, structs
 
 from dos.config.schema import Config
 from dos.errors import DosError
 from dos.fields import check_counts
 from dos.fleet.population.types import LaneLiveness
+from dos.lanes import parts
+from dos.lanes.parts import LanesWithParts
 from dos.lease import LEASE_OVER, PROCESS_GONE, Lease
 from dos.loop.verdicts import liveness
 from dos.loop.verdicts.liveness import Answer, Evidence, Policy, Verdict
@@ -178,6 +180,7 @@ class _Lanes:
     ) -> None:
         lanes = config.lanes
         self.trees = lanes.trees
+        self.whole_of = lanes.whole_of
         self.exclusive = frozenset(lanes.exclusive)
         self.waits = waits
         self.no_workers = no_workers
@@ -189,6 +192,10 @@ class _Lanes:
         if repeats:
             self.names.append(self.handle)
             picked = {comparison_key(lane) for lane in (*lanes.autopick, self.handle)}
+            if isinstance(lanes, LanesWithParts):  # those are listed, so that none repeats a name
+                picked -= {comparison_key(lane) for lane in lanes.repeatable}
+            else:
+                picked |= {comparison_key(lane) for lane in lanes.repeatable}
             for name in self.names:
                 if comparison_key(name) in picked and name not in self.exclusive:
                     self.repeatable.add(name)
@@ -256,12 +263,15 @@ class _Lanes:
             why=health.why or UNSET,
             waits=self.waits.get(name, "") or UNSET,
             is_person=is_person or UNSET,
+            part_of=self.whole_of(name) or UNSET,
         )
 
 
 def why_unstaffed(unit: Unit, config: Config) -> str:
     """Return why the unit's lane never gets a worker; empty where it does."""
     lane = lane_of(unit, config)
+    if lane and config.lanes.whole_of(lane):
+        return ""
     if lane is None and unit.lane:
         return f"its lane {unit.lane!r} is not declared"
     if lane is None:
@@ -285,9 +295,16 @@ def how_to_staff(unit: Unit, config: Config) -> str:
 
 
 def lane_of(unit: Unit, config: Config) -> str | None:
-    """Return the unit's lane; a unit that names none goes to the first lane of autopick."""
-    if unit.lane:
-        return config.canonical_lane(unit.lane)
-    if config.lanes.autopick:
-        return config.lanes.autopick[0]
-    return None
+    """Return the unit's lane; a unit that names none goes to the first lane of autopick.
+
+    It is a part of a repeatable lane where the lanes were taken `with_parts`.
+    """
+    return parts.lane_of(config.lanes, unit)
+
+
+def with_parts(config: Config, units: Sequence[Unit], landed: Collection[str] = ()) -> Config:
+    """Return the settings with a lane for each part of a repeatable lane."""
+    lanes = parts.with_parts(config.lanes, units, landed=landed)
+    if lanes is config.lanes:
+        return config
+    return structs.replace(config, lanes=lanes)

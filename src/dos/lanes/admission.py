@@ -53,6 +53,8 @@ class RequestedLane(Protocol):
     def exclusive(self) -> bool: ...
     @property
     def is_lock(self) -> bool: ...
+    @property
+    def part_of(self) -> str: ...
 
 
 class HeldLane(RequestedLane, Protocol):
@@ -96,7 +98,7 @@ class AdmissionVerdict(Struct, frozen=True, kw_only=True):
 Predicate = Callable[[PredicateRequest, Mapping[str, object], object], AdmissionVerdict]
 
 
-def judge(
+def judge(  # noqa: PLR0913
     request: RequestedLane,
     live: Sequence[HeldLane],
     budgets: Budgets | None = None,
@@ -104,11 +106,13 @@ def judge(
     *,
     protected: Sequence[str] = (),
     ratio_max: float = 0.0,
+    most_parts: int | None = None,
     config: object = None,
 ) -> Refusal | None:
     """Decide whether a lane may be granted: None if it may, else the first refusal.
 
     First comes what waiting cannot change, then the leases that block it, then the caps.
+    `most_parts` is how many parts of one repeatable lane may be held; None: any number.
     """
     if request.is_lock:
         return _judge_lock(request, live)
@@ -127,6 +131,8 @@ def judge(
         if refusal := judge_pair(request, lease, ratio_max):
             return refusal
     if refusal := judge_budget(request, lanes, budgets or {}):
+        return refusal
+    if refusal := judge_parts(request, lanes, most_parts):
         return refusal
     return run_predicates(predicates, request, lanes, config)
 
@@ -171,6 +177,25 @@ def judge_budget(
         detail=(
             f"CLASS_BUDGET_EXHAUSTED: {request.kind} ({count}/{cap});"
             " a new plan would not change that, wait"
+        ),
+    )
+
+
+def judge_parts(
+    request: RequestedLane, lanes: Sequence[HeldLane], most: int | None
+) -> Refusal | None:
+    """Refuse if as many parts of the same repeatable lane are held as [supervise] allows."""
+    if most is None or not request.part_of:
+        return None
+    key = comparison_key(request.part_of)
+    count = sum(comparison_key(lease.part_of) == key for lease in lanes)
+    if count < most:
+        return None
+    return Refusal(
+        reason=RefusalReason.CLASS_BUDGET_EXHAUSTED,
+        detail=(
+            f"{count} parts of lane {request.part_of!r} are held,"
+            " and [supervise] max_concurrency allows no more; wait until one is free"
         ),
     )
 

@@ -122,6 +122,7 @@ class _ResolvedLease(Struct, frozen=True, kw_only=True):
     holder: str
     fence: int | None
     loop_ts: str
+    part_of: str
     is_lock: bool = False
 
 
@@ -144,6 +145,7 @@ class _Case(Struct, frozen=True, kw_only=True):
             self.predicates,
             protected=self.roster.protected,
             ratio_max=self.roster.ratio_max,
+            most_parts=self.roster.most_parts,
             config=self.config,
         )
 
@@ -219,6 +221,7 @@ def _resolve_lease(lease: LiveLease, roster: Roster) -> _ResolvedLease:
         holder=lease.holder,
         fence=lease.fence,
         loop_ts=lease.loop_ts,
+        part_of=lease.part_of,
     )
 
 
@@ -247,6 +250,7 @@ def _requested_candidate(request: ArbiterRequest, roster: Roster) -> LaneCandida
         region=regions.region(request.tree or roster.tree(named)),
         mode=request.mode,
         exclusive=runs_alone,
+        part_of=roster.parts.get(named, ""),
     )
 
 

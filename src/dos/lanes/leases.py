@@ -49,6 +49,7 @@ class LiveLease(Struct, frozen=True, kw_only=True):
     fence: int | None = None
     mode: Mode = Mode.EXCLUSIVE
     exclusive: bool = False
+    part_of: str = ""  # the repeatable lane that it is a part of
 
 
 def live_lease(lease: Lease) -> LiveLease:
@@ -62,6 +63,7 @@ def live_lease(lease: Lease) -> LiveLease:
         fence=lease.fence,
         mode=lease.mode,
         exclusive=lease.exclusive,
+        part_of=lease.part_of,
     )
 
 

@@ -27,6 +27,7 @@ from dos.text import comparison_key, did_you_mean, quote
 SOFT_OVERLAP_CEILING = 1 / 3  # no setting tolerates more than this share of a request
 OverlapPolicy = Literal["prefix"]  # there is no other: a rule that nobody has would admit anything
 OVERLAP_POLICIES: tuple[str, ...] = get_args(OverlapPolicy)
+PART_MARK = "/"  # between the name of a repeatable lane and the unit of one of its parts
 
 
 class Lanes(Table, frozen=True, kw_only=True, dict=True):
@@ -36,6 +37,8 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
     """Lanes that may run beside others, as far as their trees do not overlap."""
     exclusive: tuple[str, ...] = ()
     """Lanes that run alone: no other lane may be held meanwhile."""
+    repeatable: tuple[str, ...] = ()
+    """Lanes that several workers share, each in the paths of one unit; they run beside others."""
     autopick: tuple[str, ...] = ()
     """Lanes to try in this order when none is named; units without a lane go to the first."""
     trees: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -62,6 +65,7 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
         for name, globs in self.trees.items():
             check_globs(globs, ("trees", name))
         self._check_agents()
+        self._check_repeatable()
 
     def _check_agents(self) -> None:
         """Each agent has a name and a declared lane: a misspelt lane would keep its usual agent."""
@@ -74,9 +78,22 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
                 )
             check_name(agent, ("agents", name), "agent name")
 
+    def _check_repeatable(self) -> None:
+        """A lane that runs alone cannot be shared."""
+        for place, name in enumerate(self.repeatable):
+            if name in self.exclusive:
+                raise BadValue(
+                    ("repeatable", place),
+                    f"lane {quote(name)} runs alone, so several workers cannot share it",
+                    "Keep it in exclusive or in repeatable.",
+                )
+
     def agent(self, name: str) -> str:
-        """The agent of a lane, for any spelling of its name; empty if it has none of its own."""
-        lane = self.canonical(name)
+        """The agent of a lane, for any spelling of its name; empty if it has none of its own.
+
+        A part of a repeatable lane has the agent of that lane.
+        """
+        lane = self.whole_of(name) or self.canonical(name)
         if not lane:
             return ""
         for spelled, agent in self.agents.items():
@@ -86,15 +103,18 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
 
     def _spelled(self) -> Iterator[tuple[str, Key]]:
         """Each lane name as it is written, with the key where."""
-        for role in ("concurrent", "exclusive", "autopick"):
+        for role in ("concurrent", "exclusive", "repeatable", "autopick"):
             for place, name in enumerate(getattr(self, role)):
                 yield name, (role, place)
         for name in self.trees:
             yield name, ("trees", name)
 
     def roster(self) -> list[str]:
-        """The lanes that workers are placed on: concurrent, then exclusive, each once."""
-        return list(dict.fromkeys((*self.concurrent, *self.exclusive)))
+        """The lanes that workers are placed on: concurrent, repeatable, then exclusive, each once.
+
+        A lane in two of these lists has the place of the first one.
+        """
+        return list(dict.fromkeys((*self.concurrent, *self.repeatable, *self.exclusive)))
 
     def declared(self) -> list[str]:
         """Every lane that is named anywhere in the table, the roster first."""
@@ -114,6 +134,25 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
     def canonical(self, name: str) -> str | None:
         """The lane as declared, for a name in any case or an alias; None if not declared."""
         return self._by_folded.get(comparison_key(name.strip()))
+
+    def whole_of(self, name: str) -> str:
+        """The repeatable lane whose part has this name; empty if it is no name of a part.
+
+        A name of a part is that of its lane and of a unit, which may be one that no plan has.
+        """
+        key = comparison_key(name.strip())
+        if key in self._by_folded:
+            return ""
+        for lane in self._repeatable_longest_first:
+            start = f"{comparison_key(lane)}{PART_MARK}"
+            if key.startswith(start) and len(key) > len(start):
+                return lane
+        return ""
+
+    @cached_property
+    def _repeatable_longest_first(self) -> list[str]:
+        """The repeatable lanes; one whose name begins with that of another one comes first."""
+        return sorted(self.repeatable, key=len, reverse=True)
 
     def region(self, name: str) -> Region | None:
         """The lane's region, unknown if it has no tree; None if there is no such lane."""

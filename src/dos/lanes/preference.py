@@ -32,6 +32,7 @@ class LaneCandidate(Struct, frozen=True, kw_only=True):
     mode: Mode = Mode.EXCLUSIVE
     exclusive: bool = False
     is_lock: bool = False
+    part_of: str = ""  # the repeatable lane that it is a part of
 
 
 class Preferences(Struct, frozen=True, kw_only=True):

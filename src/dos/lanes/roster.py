@@ -24,6 +24,8 @@ class Roster(Struct, frozen=True, kw_only=True, dict=True):
     aliases: Mapping[str, str] = {}
     protected: tuple[str, ...] = ()  # globs and files that no lane may contain
     budgets: Mapping[str, int] = {}  # at most so many live leases of a lane kind
+    parts: Mapping[str, str] = {}  # by name: the repeatable lane that each part is of
+    most_parts: int | None = None  # of one lane that may be held; None: any number
     ratio_max: float = 0.0  # the share of a request that may touch a held region
 
     @property

@@ -222,12 +222,15 @@ def _lane_entry(config: Config, name: str) -> LaneEntry:
     if name in lanes.exclusive:
         kind = "exclusive"
         exclusivity = "runs alone: nothing else may be held beside it"
+    elif name in lanes.repeatable:
+        kind = "repeatable"
+        exclusivity = "several workers share it, each in the paths of one unit"
     elif name in lanes.concurrent:
         kind = "concurrent"
         exclusivity = "runs beside every lane whose paths it does not meet"
     else:
         kind = "undeclared"
-        exclusivity = "has a tree or is picked, and is neither concurrent nor exclusive"
+        exclusivity = "has a tree or is picked, and is in no list of lanes that get workers"
     return LaneEntry(
         lane=name,
         kind=kind,

@@ -73,7 +73,8 @@ def run(args: Args, context: Context) -> Reply:
     if args.settings_from_stdin:
         _use_settings(context, sys.stdin.buffer.read())
     config = context.policy
-    caller.known_lane(context.policy_world, args.lane)  # before anything is created for it
+    # Before anything is created for it. Only approved plans say whether it is a part of a lane.
+    caller.known_lane(context.policy_world, config.lanes.whole_of(args.lane) or args.lane)
     for number in (signal.SIGTERM, signal.SIGHUP):
         # A signal that is ignored, as by nohup, stays ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -99,7 +99,6 @@ class FleetObserver:
         `on_answers` is called with the answers of people before anything else is read.
         """
         live, lapsed = self._leases(now_ms)
-        leases = worker_health.leases_by_lane(self.config, live)
         state = self.watch.state(FleetState)
         answers = self.watch.state(Decisions)
         if on_answers:
@@ -115,7 +114,9 @@ class FleetObserver:
             on_target = self.on_target.correct_fleet(
                 state, units, self._target, self._branch(), answers, runs
             )
-        backlogs = self._backlogs(units, on_target, answers, leases, now_ms)
+        config = self._config_with_parts(units, on_target)
+        leases = worker_health.leases_by_lane(config, live)
+        backlogs = self._backlogs(config, units, on_target, answers, leases, now_ms)
         live_state = self.watch.state(LiveState)
         agents = self._agents(units)
         cannot_start: dict[str, CannotStart] = {}
@@ -123,12 +124,11 @@ class FleetObserver:
         holders = self._holders(live, lapsed, state, now_ms)
         if agents:
             cannot_start = self._lanes_without_agent(backlogs, leases, now_ms)
+            baseline = self._baseline_plan(state, answers)
         new_logins = self._new_logins(units)
         changed_texts = [*self.settings.questions(answers), *self.plan_texts.questions(answers)]
-        if agents:
-            baseline = self._baseline_plan(state, answers)
         return Observation(
-            config=self.config,
+            config=config,
             state=state,
             on_target=on_target,
             units=units,
@@ -152,8 +152,14 @@ class FleetObserver:
             has_no_plans=not units,
         )
 
+    def _config_with_parts(self, units: list[Unit], state: FleetState) -> Config:
+        """Return the settings with the parts of repeatable lanes that workers are placed on."""
+        landed = {name for name, unit in state.units.items() if unit.landed}
+        return worker_health.with_parts(self.config, units, landed)
+
     def _backlogs(
         self,
+        config: Config,
         units: list[Unit],
         state: FleetState,
         answers: Decisions,
@@ -161,17 +167,17 @@ class FleetObserver:
         now_ms: int,
     ) -> dict[str, Backlog]:
         """Return the backlog of each lane of the roster. A unit without a lane is in none."""
-        units_by_lane: dict[str, list[Unit]] = {name: [] for name in self.config.roster()}
+        units_by_lane: dict[str, list[Unit]] = {name: [] for name in config.roster()}
         for unit in units:
-            lane = worker_health.lane_of(unit, self.config) or ""
+            lane = worker_health.lane_of(unit, config) or ""
             units_by_lane.setdefault(lane, []).append(unit)
         attempts = self.watch.state(Attempts)
         backlogs = {}
-        for lane in self.config.roster():
+        for lane in config.roster():
             others = {lease.run_id for name, lease in leases.items() if name != lane} - {""}
             backlogs[lane] = survey.survey(
                 units_by_lane[lane],
-                self.config,
+                config,
                 state,
                 lane,
                 others,

@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from secrets import token_hex
 from typing import ClassVar
 
 from msgspec import structs
 
-from dos import regions
 from dos.agents.io import candidates, logs, orphans
 from dos.agents.io.halt_listener import HaltListener
 from dos.agents.io.run import Launcher
@@ -21,7 +20,7 @@ from dos.baseline.io.check import Baseline
 from dos.baseline.io.red_tests import BaselineRetest
 from dos.config.schema import Config
 from dos.errors import BadInput, Fenced, Halted
-from dos.fleet import effects
+from dos.fleet import effects, worker_health
 from dos.fleet.choose_agent import AgentRequest, choose
 from dos.fleet.effect import Performers, performs
 from dos.fleet.io.agent_start import AgentStarts
@@ -40,12 +39,11 @@ from dos.landing.queue import LandingQueue
 from dos.landing.shared_tree import SharedTreeLanding
 from dos.landing.target import open_target
 from dos.landing.trees.check_cache import CheckCache
-from dos.lanes.io.held_leases import HeldLeases, lease_request
+from dos.lanes.io.held_leases import HeldLeases
 from dos.lease import Lease, Refusal
 from dos.limits.state.quota import ProviderLimits
 from dos.limits.state.spend import FleetSpend
 from dos.questions.state import Decisions
-from dos.units.io.documents import plan_paths
 from dos.units.unit import Unit
 from dos.workspace import Workspace
 from dos.world import open_journal
@@ -113,7 +111,6 @@ class WorkerEffects:
         self._launcher = Launcher(config, is_lost=self._is_lost, open_store=open_store)
         self.plan_texts = PlanTexts.for_checkout(workspace, config, self.git, self._target_commit)
         self._landing_on = open_target(self.git, config.workers.remote)
-        self._leases = LeaseTaker(workspace, config, self.store, self.holding, self._landing_on)
         retest = BaselineRetest(self.baseline, self.watch, self.store.now_ms, listen)
         landing = SharedTreeLanding if is_shared else IsolatedLanding
         self.trees = landing(
@@ -128,6 +125,18 @@ class WorkerEffects:
             find_baseline_fault=retest.fault,
             declared_units=self.units,
             cache=CheckCache(self.store),
+        )
+
+    @cached_property
+    def _leases(self) -> LeaseTaker:
+        return LeaseTaker(
+            self.workspace,
+            self.config,
+            self.store,
+            self.holding,
+            self._landing_on,
+            units=self.units,
+            lease_key=self._lease_key,
         )
 
     def performers(self) -> Performers:
@@ -158,38 +167,14 @@ class WorkerEffects:
 
     def take_lease(self, effect: effects.TakeLease) -> Lease | Refusal:
         """Take a lease, and remove logs of old runs of the lane."""
-        request = lease_request(
-            self.config,
-            effect.lane,
-            run_id=effect.run_id,
-            is_lock=effect.is_lock,
-            start_sha=self._target_commit(),
-            lease_key=self._lease_key,
-        )
-        taken = self._leases.take(request)
+        taken = self._leases.take_lane(effect, start_sha=self._target_commit())
         if isinstance(taken, Lease) and not effect.is_lock:
             kept = self.config.retention.limit("runs_keep_last")
             logs.prune_lane(self.workspace.state, taken, kept)
         return taken
 
     def take_plans(self, effect: effects.TakePlans) -> effects.Plans | Refusal:
-        """Take the plan documents; no lease is needed where all of them lie in the lane."""
-        paths = self.config.paths
-        root = self.workspace.root
-        own = effect.lease
-        found = plan_paths(root, paths.plans_glob, paths.next_packets)
-        documents = [path.relative_to(root).as_posix() for path in found]
-        if documents and all(regions.lane_holds(own.region, path) for path in documents):
-            return effects.Plans(lease=own, documents=documents)
-        request = structs.replace(
-            lease_request(self.config, own.lane, run_id=effect.run_id, lease_key=self._lease_key),
-            lane=f"replan-{own.lane}",
-            region=regions.region([paths.plans_glob]),
-        )
-        taken = self._leases.take(request)
-        if isinstance(taken, Refusal):
-            return taken
-        return effects.Plans(lease=taken, documents=documents)
+        return self._leases.take_plans(effect)
 
     def release_lease(self, effect: effects.ReleaseLease) -> None:
         self.holding.release(effect.lease.fence)
@@ -229,7 +214,7 @@ class WorkerEffects:
             fleet = self._fleet_on_target(units, runs)
         backlog = survey.survey(
             units,
-            self.config,
+            worker_health.with_parts(self.config, units),
             fleet,
             lease.lane,
             runs - {lease.run_id},

@@ -4,7 +4,7 @@ For few lanes the largest set is found exactly. Of many lanes the narrow ones co
 folders, so that no two lanes have to be compared.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -67,6 +67,50 @@ def place(candidates: Sequence[Region], held: Sequence[Region], most: int) -> Pl
         [name - names.start for name in chosen],
         {name - names.start: owner for name, owner in owners.items() if owner != NO_OWNER},
     )
+
+
+def place_with_room(
+    candidates: Sequence[Region],
+    held: Sequence[Region],
+    most: int,
+    *,
+    lanes: Sequence[str],
+    room: Mapping[str, int],
+) -> Placement:
+    """Choose candidates as `place` does, of each lane at most as many as it has room for.
+
+    `lanes` says of each candidate the repeatable lane that it is a part of; "": it is none.
+    """
+    allowed = [number for number, lane in enumerate(lanes) if room.get(lane, 1) > 0]
+    while True:
+        placed = place([candidates[number] for number in allowed], held, most)
+        chosen = [allowed[number] for number in placed.chosen]
+        full = _first_full(chosen, lanes, room)
+        if full is None:
+            blocked = {allowed[number]: owner for number, owner in placed.blocked_by.items()}
+            return Placement(chosen, {n: _owner(o, held, allowed) for n, o in blocked.items()})
+        lane, kept = full
+        allowed = [number for number in allowed if lanes[number] != lane or number in kept]
+
+
+def _first_full(
+    chosen: Sequence[int], lanes: Sequence[str], room: Mapping[str, int]
+) -> tuple[str, set[int]] | None:
+    """Return a lane of which more is chosen than fits, and the numbers that fit; None: all fit."""
+    by_lane: dict[str, list[int]] = {}
+    for number in chosen:
+        by_lane.setdefault(lanes[number], []).append(number)
+    for lane, numbers in by_lane.items():
+        if lane in room and len(numbers) > room[lane]:
+            return lane, set(numbers[: room[lane]])
+    return None
+
+
+def _owner(owner: int, held: Sequence[Region], allowed: Sequence[int]) -> int:
+    """Return an owner among the held regions and all candidates, for one among those allowed."""
+    if owner < len(held):
+        return owner
+    return len(held) + allowed[owner - len(held)]
 
 
 def overlapping_concurrent_lanes(
@@ -224,6 +268,7 @@ class RosterLane:
         "free",
         "kept",
         "off_roster",
+        "part_of",
         "placed",
         "region",
         "repeats",
@@ -238,6 +283,7 @@ class RosterLane:
         self.exclusive = False
         self.repeats = False
         self.off_roster = True
+        self.part_of = ""  # the repeatable lane that it is a part of
         self.free = False  # an entry is free, or will be after this tick
         self.kept = False  # an entry stays as it is
         self.advancing = False
@@ -247,6 +293,7 @@ class RosterLane:
     def add(self, entry: LaneLiveness, *, repeats: bool, stays: bool) -> None:
         """Add an entry; `stays` says whether its holder is still there after the tick."""
         self.entries.append(entry)
+        self.part_of = entry.part_of or ""
         self.exclusive = self.exclusive or entry.is_exclusive
         self.repeats = (self.repeats or repeats) and not self.exclusive
         self.off_roster = self.off_roster and entry.off_roster is True

@@ -4,7 +4,7 @@ A plan, not an action: it starts and stops nothing. A lease that is not known to
 region, and a lane that could not be read counts as held, never as free.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import cycle, islice
 
 from msgspec import UNSET
@@ -176,6 +176,7 @@ class _Scan:
         A lane that is off the roster counts while it is held.
         """
         fixed: list[Region] = []
+        parts_of: list[str] = []
         exclusive = False
         repeats = False
         for lane in self.lanes.values():
@@ -188,7 +189,8 @@ class _Scan:
             else:
                 repeats = repeats or lane.repeats
                 fixed.append(lane.region)
-        room = placement.capacity(fixed)
+                parts_of.append(lane.part_of)
+        room = self._capacity(fixed, parts_of)
         if repeats:
             room = max(room, self.policy.max_concurrency or 0)
         return room or int(exclusive)
@@ -203,7 +205,10 @@ class _Scan:
         fixed = [name for name, lane in free.items() if not (lane.exclusive or lane.repeats)]
         held = [placement.region_of(entry.tree) for entry in self.holders]
         most = 0 if self.alone else need
-        placed = placement.place([free[name].region for name in fixed], held, most)
+        candidates = [free[name].region for name in fixed]
+        placed = placement.place_with_room(
+            candidates, held, most, lanes=[free[name].part_of for name in fixed], room=self._room()
+        )
         chosen = [fixed[number] for number in placed.chosen]
         if not self.alone:
             chosen += self._spread(need - len(chosen))
@@ -215,6 +220,30 @@ class _Scan:
             others = {name: lane for name, lane in free.items() if name not in chosen}
             return self._rows(chosen), self._full(others, reasons)
         return self._rows(chosen), self._obstacles(free, chosen, reasons)
+
+    def _capacity(self, fixed: Sequence[Region], parts_of: Sequence[str]) -> int:
+        """Return how many of the regions can be worked on at once."""
+        most = self.policy.max_concurrency
+        if most is None or not any(parts_of):
+            return placement.capacity(fixed)
+        room = dict.fromkeys(filter(None, parts_of), most)
+        placed = placement.place_with_room(fixed, (), len(fixed), lanes=parts_of, room=room)
+        return len(placed.chosen)
+
+    def _room(self, chosen: Collection[str] = ()) -> dict[str, int]:
+        """Return how many more workers each repeatable lane may get, besides those `chosen`.
+
+        Without a bound nothing is returned.
+        """
+        most = self.policy.max_concurrency
+        if most is None:
+            return {}
+        room: dict[str, int] = {}
+        for name, lane in self.lanes.items():
+            if lane.part_of:
+                is_taken = lane.kept or name in chosen
+                room[lane.part_of] = room.get(lane.part_of, most) - is_taken
+        return room
 
     def full(self) -> list[Obstacle]:
         """Return the obstacles when the target is reached and no worker is started."""
@@ -310,6 +339,10 @@ class _Scan:
             if others:
                 first = f"lane {others[0]} has or gets a worker"
             return WaitsOn.EXCLUSIVE, f"it runs alone, and {first}"
+        if lane.part_of and self._room(chosen).get(lane.part_of, 1) <= 0:
+            most = plural(self.policy.max_concurrency or 0, "worker")
+            enough = f"lane {lane.part_of} has {most}: [supervise] max_concurrency allows no more"
+            return WaitsOn.HOST_FULL, enough
         if name in in_the_way:
             overlap = f"it overlaps lane {in_the_way[name]}"
             if not lane.region.is_known:

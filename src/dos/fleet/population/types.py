@@ -84,6 +84,7 @@ class LaneLiveness(PublicRecord, frozen=True, kw_only=True, forbid_unknown_field
     why: str | UnsetType = UNSET  # what the liveness rests on
     waits: str | UnsetType = UNSET  # why no worker may be started on it now
     is_person: bool | UnsetType = UNSET  # held by a person: it is busy, and counts as no worker
+    part_of: str | UnsetType = UNSET  # the repeatable lane that it is a part of
 
     def __post_init__(self) -> None:
         if not self.lane.strip():
@@ -118,7 +119,8 @@ class SupervisePolicy(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fi
     reap_stalled: bool = True
     spin_halt_after_ms: int | None = None  # None: no halt is proposed
     worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"
-    max_concurrency: int | None = None  # None: no lane is repeatable
+    # The most workers on one repeatable lane. None: no bound, and only parts share a lane.
+    max_concurrency: int | None = None
 
     def __post_init__(self) -> None:
         _check_count("target", self.target, 0)
@@ -151,7 +153,7 @@ class Supervise(Table, frozen=True, kw_only=True):
     worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"
     """Command that `dos loop` prints for a lane; `dos up` does not use it."""
     max_concurrency: Positive | None = None
-    """Workers that `dos loop` may plan, several on a lane; unset, and in `dos up`: one per lane."""
+    """Most workers on one repeatable lane; `dos loop` also plans so many on autopick lanes."""
     restart_intensity: Positive = 3
     """Deaths of workers of one lane within the period after which a person is asked."""
     restart_period_seconds: Seconds = 60.0

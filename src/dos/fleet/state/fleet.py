@@ -86,11 +86,12 @@ class FleetState(Struct, kw_only=True):
             started = starts.intended
         else:
             started = lease.fence
+        names = ("", lease.lane, lease.part_of)  # of the fleet, the lane and what it is a part of
         return StopRequests(
             drain=self.drain > started,
             superseded_by=self._newer_version(lease),
             halted=self.halts.get(lease.run_id, ""),
-            paused=self.paused.get("", self.paused.get(lease.lane, "")),
+            paused=next((self.paused[name] for name in names if name in self.paused), ""),
         )
 
     def _newer_version(self, lease: Lease) -> str:

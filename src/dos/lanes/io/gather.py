@@ -14,6 +14,7 @@ from dos.journal.store import Admit, Store
 from dos.lanes import admission, scope
 from dos.lanes.admission import KERNEL_FILES, Predicate
 from dos.lanes.leases import LiveLease, live_lease, live_leases_from_json
+from dos.lanes.parts import LanesWithParts
 from dos.lanes.roster import Roster
 from dos.text import replace_undecodable
 from dos.world import World
@@ -66,6 +67,8 @@ def roster(world: World, config: Config) -> Roster:
         aliases=lanes.aliases,
         protected=protected(world.workspace.root, config),
         budgets=config.class_budgets(),
+        parts=lanes.parts if isinstance(lanes, LanesWithParts) else {},
+        most_parts=config.supervise.max_concurrency,
         ratio_max=config.overlap.tolerance,
     )
 
@@ -76,6 +79,7 @@ def admission_rules(root: Path, config: Config) -> Admit:
         admission.judge,
         budgets=config.class_budgets(),
         protected=protected(root, config),
+        most_parts=config.supervise.max_concurrency,
         predicates=predicates(),
         config=config,
     )

@@ -200,6 +200,7 @@ def lease_request(
         region=lane_region or region([]),
         kind="lock" if is_lock else "cluster",
         exclusive=not is_lock and config.is_exclusive(name),
+        part_of="" if is_lock else config.lanes.whole_of(name),
         is_lock=is_lock,
         run_id=run_id,
         pid=pid,

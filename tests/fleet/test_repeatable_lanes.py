@@ -1,0 +1,80 @@
+"""Several workers on one lane, each in the paths of its own unit: real processes and real git."""
+
+from pathlib import Path
+
+import pytest
+from commanding import in_process
+from engine_fleet import COMMIT, DONE, EngineFleet
+from patience import PATIENCE, wait_for
+
+PLAN = """# Plan
+
+## WORK U1: write one
+- lane: work
+- paths: work/one/**
+- acceptance: `test -s work/one/it.py`
+
+## WORK U2: write two
+- lane: work
+- paths: work/two.py
+- acceptance: `test -s work/two.py`
+
+## WORK U3: add both up
+- lane: work
+- acceptance: `test -s work/total.py`
+"""
+ONE, TWO = "work/WORK/U1", "work/WORK/U2"
+
+
+def write(path: str) -> dict[str, str]:
+    return {"write": path, "text": f"PATH = {path!r}\n"}
+
+
+@pytest.fixture
+def fleet(tmp_path: Path):
+    with EngineFleet(tmp_path, {"work": 0}) as fleet:
+        settings = fleet.root / "dos.toml"
+        text = settings.read_text()
+        settings.write_text(text.replace('concurrent = ["work"]', 'repeatable = ["work"]'))
+        (fleet.root / "docs" / "work-plan.md").write_text(PLAN)
+        fleet.git("commit", "--quiet", "--all", "-m", "Share the lane")
+        yield fleet
+
+
+def test_two_workers_share_a_lane_and_neither_lands_what_is_the_others(fleet):
+    go = fleet.home / "go"
+
+    def wait_as(name: str) -> dict[str, str]:
+        started = fleet.home / name
+        return {"run": f"touch {started}; until test -e {go}; do sleep 0.02; done"}
+
+    fleet.play(
+        {
+            "WORK/U1": [[wait_as("one"), write("work/one/it.py"), COMMIT, DONE]],
+            "WORK/U2": [
+                [wait_as("two"), write("work/one/stray.py"), COMMIT, DONE],
+                [write("work/two.py"), COMMIT, DONE],
+            ],
+            "WORK/U3": [[write("work/total.py"), COMMIT, DONE]],
+        }
+    )
+    supervisor = fleet.up("--until-idle", "--target", "3")
+    wait_for(lambda: (fleet.home / "one").exists() and (fleet.home / "two").exists())
+    held = in_process("--workspace", str(fleet.root), "lease-lane", "live", "--json").json
+    go.touch()
+    assert supervisor.wait(timeout=PATIENCE) == 0, fleet.story()
+
+    assert {lease["lane"]: lease["tree"] for lease in held} == {
+        ONE: ["work/one/**"],
+        TWO: ["work/two.py"],
+    }
+    files = fleet.git("ls-tree", "-r", "--name-only", "HEAD", "work").splitlines()
+    assert files == ["work/one/it.py", "work/total.py", "work/two.py"]
+    refused = [fact["reason"] for fact in fleet.facts("work_measured") if fact["unit"] == "WORK/U2"]
+    assert refused[0] == "changed work/one/stray.py outside of the lane"
+    granted = [fact["asked"] for fact in fleet.facts("lease_granted")]
+    lanes = [(lease["lane"], lease.get("part_of", "")) for lease in granted[1:]]
+    assert (sorted(lanes[:2]), lanes[2:]) == (
+        [(ONE, "work"), (TWO, "work")],
+        [("work", "")],
+    ), "the unit without paths has the whole lane, once nobody else is in it"
