@@ -1,6 +1,7 @@
 """Several workers on one lane, each in the paths of its own unit: real processes and real git."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commanding import in_process
@@ -28,6 +29,11 @@ ONE, TWO = "work/WORK/U1", "work/WORK/U2"
 
 def write(path: str) -> dict[str, str]:
     return {"write": path, "text": f"PATH = {path!r}\n"}
+
+
+def look(fleet: EngineFleet, *words: str) -> Any:
+    """What a verb says of the fleet now."""
+    return in_process("--workspace", str(fleet.root), *words, "--json").json
 
 
 @pytest.fixture
@@ -60,7 +66,9 @@ def test_two_workers_share_a_lane_and_neither_lands_what_is_the_others(fleet):
     )
     supervisor = fleet.up("--until-idle", "--target", "3")
     wait_for(lambda: (fleet.home / "one").exists() and (fleet.home / "two").exists())
-    held = in_process("--workspace", str(fleet.root), "lease-lane", "live", "--json").json
+    held = look(fleet, "lease-lane", "live")
+    top = look(fleet, "top", "--once")
+    workers = look(fleet, "status")["workers"]
     go.touch()
     assert supervisor.wait(timeout=PATIENCE) == 0, fleet.story()
 
@@ -68,6 +76,13 @@ def test_two_workers_share_a_lane_and_neither_lands_what_is_the_others(fleet):
         ONE: ["work/one/**"],
         TWO: ["work/two.py"],
     }
+    rows = {row["lane"]: row["state"] for row in top["rows"]}
+    assert rows == {"work": "waiting", ONE: "working", TWO: "working"}
+    assert {row["lane"]: row["unit"] for row in workers} == {ONE: "WORK/U1", TWO: "WORK/U2"}
+    folders = [path.name for path in (fleet.home / "state").glob("dos/*/worktrees/*")]
+    assert folders == ["work"], "the parts of units that landed are removed"
+    kept = fleet.git("for-each-ref", "--format=%(refname)", "refs/dos/base", "refs/dos/settled")
+    assert {ref.rpartition("/")[2] for ref in kept.split()} == {"work"}
     files = fleet.git("ls-tree", "-r", "--name-only", "HEAD", "work").splitlines()
     assert files == ["work/one/it.py", "work/total.py", "work/two.py"]
     refused = [fact["reason"] for fact in fleet.facts("work_measured") if fact["unit"] == "WORK/U2"]

@@ -78,5 +78,5 @@ def test_a_name_of_git_s_means_the_same_wherever_work_is_measured(tmp_path) -> N
         lease.fence
     ].commits_since_start == len(INSIDE)
     with World(folder.root) as world:
-        seen = scope_evidence(world, world.config, lane="api", commits=(base, each[-1]))
+        seen = scope_evidence(world, lane="api", commits=(base, each[-1]))
     assert len(scope.judge(seen).refused_files) == len(OUTSIDE)

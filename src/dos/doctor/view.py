@@ -15,7 +15,7 @@ from dos.config.schema import Config
 from dos.doctor.facts import Facts, Verifiability
 from dos.doctor.subjects.finding import Finding, first_of_each_kind, label_of_command
 from dos.doctor.subjects.machine import format_bytes
-from dos.lanes.policy import OVERLAP_POLICIES
+from dos.lanes.policy import OVERLAP_POLICIES, Lanes
 from dos.text import join_some, last_output_lines, plural
 
 # The mark before each finding, by its severity. Some terminals can show ASCII only.
@@ -114,13 +114,7 @@ def _policies(facts: Facts, config: Config) -> dict[str, Any]:
             "state": facts.state,
             "style": "dos",
         },
-        "lanes": {
-            "concurrent": lanes.concurrent,
-            "exclusive": lanes.exclusive,
-            "repeatable": lanes.repeatable,
-            "autopick": lanes.autopick,
-            "trees": lanes.trees,
-        },
+        "lanes": _lane_keys(lanes),
         "aliases": lanes.aliases,
         "class_budgets": config.class_budgets(),
         "stamp": to_builtins(config.stamp),
@@ -281,6 +275,19 @@ def _verifiable_line(commits: Verifiability) -> str:
     if not commits.commits_read:
         return "no commits yet"
     return f"{commits.recognized} of the last {plural(commits.commits_read, 'commit')} name a unit"
+
+
+def _lane_keys(lanes: Lanes) -> dict[str, object]:
+    """The lanes in the keys of dos-kernel ≤ 0.30, and the repeatable ones where there are any."""
+    keys: dict[str, object] = {
+        "concurrent": lanes.concurrent,
+        "exclusive": lanes.exclusive,
+        "autopick": lanes.autopick,
+        "trees": lanes.trees,
+    }
+    if lanes.repeatable:
+        keys["repeatable"] = lanes.repeatable
+    return keys
 
 
 def _fleet_rows(report: Report) -> list[tuple[str, str]]:

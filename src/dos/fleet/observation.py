@@ -17,6 +17,7 @@ from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.held_units import Hold, holds
 from dos.fleet.state.live import Parked, Pause
 from dos.fleet.worker_health import LaneHolders
+from dos.lanes.parts import LanesWithParts
 from dos.lease import Lease
 from dos.limits.quota import AgentCandidate, Limit
 from dos.loop import tokens
@@ -120,6 +121,14 @@ class Observation(Struct, frozen=True, kw_only=True, dict=True):
         return {name for name, unit in units if unit.claimed_by in self.live_runs}
 
     # Units
+
+    @property
+    def landed_parts(self) -> set[str]:
+        """The parts of repeatable lanes whose unit has landed, and that nobody holds."""
+        lanes = self.config.lanes
+        if not isinstance(lanes, LanesWithParts):
+            return set()
+        return lanes.parts.keys() - lanes.placed - self.leases.keys()
 
     @cached_property
     def unfinished(self) -> dict[str, Unit]:

@@ -142,9 +142,10 @@ def _parked(observation: Observation, lane: str) -> Iterator[Waiting]:
 
 
 def _pauses(observation: Observation, lane: str) -> Iterator[Waiting]:
-    """Yield the pauses of the lane and of the whole fleet."""
+    """Yield the pauses of the lane, of the lane that it is a part of, and of the whole fleet."""
+    own = {comparison_key(lane), comparison_key(observation.config.lanes.whole_of(lane))}
     for name, pause in observation.pauses.items():
-        if name and comparison_key(name) != comparison_key(lane):
+        if comparison_key(name) not in own | {""}:
             continue
         command = "dos resume"
         if name:

@@ -12,6 +12,7 @@ from dos.errors import DosError, StoreFailed
 from dos.git.fence import newest_fence
 from dos.git.repository import Reader, Writer
 from dos.journal.backends.open import embedded_path
+from dos.lanes.io.parts import config_for
 from dos.lease import KEY_VARIABLE, REGION_VARIABLE, TREE_VARIABLE, Lease, key_hash
 from dos.regions import Region
 from dos.text import quote
@@ -152,7 +153,7 @@ def _not_holder(lane: str, fence: int, why: str) -> HookRefusal:
 
 
 def _lane_region(world: World, lane: str, fence: int, key: str) -> Region | HookRefusal:
-    """The region of the lease; where the journal is not a local file, the region in dos.toml.
+    """The region of the lease; where the journal is not a local file, that in dos.toml or a plan.
 
     The holder of a lease is who has its key: anybody can read and set a fence.
     """
@@ -170,9 +171,10 @@ def _lane_region(world: World, lane: str, fence: int, key: str) -> Region | Hook
             f"the region of lane {lane!r} cannot be read: {problems[0]}",
             "Stop and report this; a person has to fix dos.toml.",
         )
-    name = world.config.canonical_lane(lane)
+    config = config_for(world, lane)
+    name = config.canonical_lane(lane)
     if name:
-        region = world.config.lane_region(name)
+        region = config.lane_region(name)
         if region:
             return region
     return HookRefusal(

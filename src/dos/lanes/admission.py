@@ -194,8 +194,8 @@ def judge_parts(
     return Refusal(
         reason=RefusalReason.CLASS_BUDGET_EXHAUSTED,
         detail=(
-            f"{count} parts of lane {request.part_of!r} are held,"
-            " and [supervise] max_concurrency allows no more; wait until one is free"
+            f"lane {request.part_of!r} has as many parts held ({count})"
+            " as [supervise] max_concurrency allows; wait until one is free"
         ),
     )
 

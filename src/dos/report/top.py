@@ -15,6 +15,7 @@ from msgspec import Struct, structs, to_builtins
 from dos.backlog.waiting import Waiting, WaitsOn
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.live import LiveState
+from dos.lanes.policy import Lanes
 from dos.lease import PROCESS_GONE, Lease
 from dos.limits.quota import AgentCandidate
 from dos.limits.state.quota import ProviderLimits
@@ -53,6 +54,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     # By run: when its agent last printed something; only of the runs on this host.
     last_output_ms: dict[str, int]
     roster: list[str] = []
+    lanes: Lanes = Lanes()  # as dos.toml declares them; none where it has errors
     silent_after_ms: int | None = None  # an agent that prints nothing for so long is shown
     agents: Sequence[AgentCandidate] | None = None  # those in use; None: not known
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from msgspec import Struct, structs
 
-from dos.backlog.waiting import Waits, WaitsOn
+from dos.backlog.waiting import Waits, WaitsOn, clears_first
 from dos.fleet.state.fleet import LaneStarts
 from dos.fleet.state.live import HOUR_MS, HOURS_KEPT, Parked, Tally, WatchedRun
 from dos.lease import why_lost
@@ -30,7 +30,7 @@ from dos.report.top import (
     Totals,
     waiting_state,
 )
-from dos.text import comparison_key
+from dos.text import comparison_key, plural
 from dos.times import utc_datetime
 
 LANDINGS_SHOWN = 10
@@ -43,7 +43,7 @@ def build_view(snapshot: Snapshot, waits: Mapping[str, Waits] = {}) -> TopView:
     is not in it and has no worker is idle, unless a worker was started for it a moment ago.
     """
     lanes = _Lanes(snapshot, waits)
-    rows = [lanes.row(name) for name in lanes.names()]
+    rows = [lanes.row(name) for name in lanes.names]
     paused = None
     pause = snapshot.watching.pauses.get("")
     if pause:
@@ -103,16 +103,37 @@ class _Lanes:
         self._snapshot = snapshot
         self._waits = waits
         self._held = {comparison_key(held.lease.lane): held for held in snapshot.held}
+        self._whole_of = snapshot.lanes.whole_of
+        self.names = self._by_whole(self._names())
 
-    def names(self) -> list[str]:
-        """Return the lanes of the roster, then others that are held, failed or paused."""
+    def _by_whole(self, names: list[str]) -> list[str]:
+        """Return the names with the parts of each repeatable lane behind it."""
+        by_whole: dict[str, list[str]] = {name: [] for name in names if not self._whole_of(name)}
+        for name in names:
+            if whole := self._whole_of(name):
+                by_whole.setdefault(whole, []).append(name)
+        ordered = []
+        for name, parts in by_whole.items():
+            ordered += [name, *parts]
+        return ordered
+
+    def _names(self) -> list[str]:
+        """Return the lanes of the roster, then others that are held, failed or paused.
+
+        Of the parts of repeatable lanes only those are shown that have a worker or need a person.
+        """
         snapshot = self._snapshot
         names = list(snapshot.roster)
         names += [held.lease.lane for held in snapshot.held]
+        names += snapshot.launched
+        for lane, waits in self._waits.items():
+            if self._whole_of(lane) and any(waiting.needs_person for waiting in waits):
+                names.append(lane)
+        others = [lane for lane in snapshot.watching.tallies if self._tallies(lane)]
         for lane, starts in snapshot.fleet.starts.items():
             if starts.failed or starts.pending:
-                names.append(lane)
-        names += [lane for lane in snapshot.watching.tallies if self._tallies(lane)]
+                others.append(lane)
+        names += [lane for lane in others if not self._whole_of(lane)]
         names += snapshot.watching.pauses
         by_key: dict[str, str] = {}
         for name in names:
@@ -124,12 +145,16 @@ class _Lanes:
         """Return the row of a lane, with what it delivered and cost within 24 hours."""
         held = self._held.get(comparison_key(lane))
         if held is None:
-            row = self._free_row(lane)
+            row = self._shared_row(lane) or self._free_row(lane)
         elif held.lease.run_id:
             row = self._worker_row(lane, held)
         else:
             row = self._held_row(lane, held)
         tallies = self._tallies(lane)
+        if lane in self._snapshot.lanes.repeatable:
+            for part in self._snapshot.watching.tallies:
+                if self._whole_of(part) == lane and part not in self.names:
+                    tallies += self._tallies(part)
         return structs.replace(
             row,
             landed=sum(tally.landed for tally in tallies),
@@ -240,15 +265,7 @@ class _Lanes:
         """Return the row of a lane without a holder: what it waits for, if anything."""
         waits = self._waits.get(lane)
         if waits:
-            first = waits[0]
-            return LaneRow(
-                lane=lane,
-                state=waiting_state(first, lane),
-                since=first.since,
-                waits_for=first.why or str(first),
-                until=first.until,
-                waiting=list(waits),
-            )
+            return self._waiting_row(lane, waits)
         starts = self._snapshot.fleet.starts.get(lane, LaneStarts())
         if lane in self._snapshot.launched:
             return LaneRow(
@@ -269,11 +286,48 @@ class _Lanes:
             waits_for=f"{tokens.words(stopped.reason)}: {stopped.detail}",
         )
 
+    def _waiting_row(self, lane: str, waits: Waits) -> LaneRow:
+        """Return the row of a lane that waits: by what clears last."""
+        first = waits[0]
+        return LaneRow(
+            lane=lane,
+            state=waiting_state(first, lane),
+            since=first.since,
+            waits_for=first.why or str(first),
+            until=first.until,
+            waiting=list(waits),
+        )
+
+    def _shared_row(self, lane: str) -> LaneRow | None:
+        """Return the row of a repeatable lane by what the units of its parts wait for.
+
+        None: it has no parts with work, or its own units wait for something.
+        """
+        if lane in self._waits:
+            return None
+        workers = 0
+        for name in self.names:
+            workers += self._whole_of(name) == lane and self._has_worker(name)
+        others = []
+        for part, waits in self._waits.items():
+            if self._whole_of(part) == lane and not self._has_worker(part):
+                others.append(waits)
+        if first := clears_first(others, utc_datetime(self._snapshot.now_ms)):
+            return self._waiting_row(lane, first)
+        if free := sum(not waits for waits in others):
+            return LaneRow(lane=lane, state=LaneState.READY, waits_for=plural(free, "unit"))
+        if workers:
+            why = f"{plural(workers, 'worker')} on its parts"
+            return LaneRow(lane=lane, state=LaneState.WORKING, waits_for=why)
+        return None
+
+    def _has_worker(self, lane: str) -> bool:
+        return comparison_key(lane) in self._held or lane in self._snapshot.launched
+
     def _is_paused(self, lane: str) -> bool:
-        """Whether the lane or the whole fleet is paused."""
-        pauses = self._snapshot.watching.pauses
-        keys = [comparison_key(name) for name in pauses if name]
-        return "" in pauses or comparison_key(lane) in keys
+        """Whether the lane, the lane that it is a part of, or the whole fleet is paused."""
+        own = {"", comparison_key(lane), comparison_key(self._whole_of(lane))}
+        return any(comparison_key(name) in own for name in self._snapshot.watching.pauses)
 
     def _tallies(self, lane: str) -> list[Tally]:
         """Return the tallies of a lane within 24 hours, one an hour."""

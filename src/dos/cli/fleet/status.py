@@ -21,6 +21,7 @@ from dos.fleet.io.reader import FleetReader, Outlook
 from dos.fleet.observation import Observation
 from dos.fleet.state import held_units
 from dos.fleet.state.fleet import FleetState
+from dos.lanes.io.parts import config_for
 from dos.questions import subject
 from dos.questions.io import attention
 from dos.report.io import snapshot
@@ -245,7 +246,7 @@ def _run_liveness(run_id: str, args: Args, context: Context, run: "RunState") ->
 
     start_sha = commits.commit_by_hash(context.world.git, run.start_sha) or ""
     lane = ""
-    if context.world.config.canonical_lane(run.lane or " "):
+    if config_for(context.world, run.lane).canonical_lane(run.lane or " "):
         lane = run.lane
     arguments = liveness.Args(
         run_id=run_id,

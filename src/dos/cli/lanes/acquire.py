@@ -1,12 +1,13 @@
 """Take a lease on a lane.
 
 With --lane the named lane is granted or refused; with --any, or without --lane, dos picks a free
-one. Only the holder can renew the lease (`dos lease-lane heartbeat`) or release it. With --pid,
-`dos lease-lane reap` can revoke the lease as soon as that process has exited; without --pid, only
-after the lease has expired. With --again as well, an owner that calls again from the same process
-keeps the lease that it has, renewed. With --session the conversation of that name in an agent
-program holds the lease, too: its hooks then refuse what lies outside of the lane. An agent of a
-fleet cannot give --session.
+one. With --unit the lease is of the part of a repeatable lane in which that unit is worked on:
+others may take the parts of other units beside it. Only the holder can renew the lease
+(`dos lease-lane heartbeat`) or release it. With --pid, `dos lease-lane reap` can revoke the lease
+as soon as that process has exited; without --pid, only after the lease has expired. With --again
+as well, an owner that calls again from the same process keeps the lease that it has, renewed. With
+--session the conversation of that name in an agent program holds the lease, too: its hooks then
+refuse what lies outside of the lane. An agent of a fleet cannot give --session.
 """
 
 import time
@@ -20,6 +21,7 @@ from dos.git import files
 from dos.journal import streams
 from dos.journal.events.lanes import LeaseRefused
 from dos.lanes.arbitrate import Answer, ArbiterRequest, Decision, judge
+from dos.lanes.io import parts
 from dos.lanes.io.gather import admission_rules, arbiter_evidence
 from dos.lanes.leases import LiveLease
 from dos.lanes.roster import GLOBAL, Roster
@@ -51,6 +53,9 @@ class Args(Struct, kw_only=True):
             metavar="KIND",
             may_be_empty=True,
         ),
+    ] = ""
+    unit: Annotated[
+        str, Option(help="take the part of a repeatable lane of this unit", metavar="UNIT")
     ] = ""
     tree: Annotated[
         list[str], Option(help="paths of a lane that declares none", metavar="GLOB")
@@ -103,6 +108,8 @@ def run(args: Args, context: Context) -> Reply:
 
         # An agent could name that of anybody.
         permission.check_permission(VERBS["lease-lane acquire"], args, context, "--session")
+    if args.unit:
+        args = structs.replace(args, lane=_lane_of_unit(args, context))
     if args.retries < 0 or not 0 <= args.retry_interval <= LONGEST_INTERVAL_SECONDS:
         raise BadInput(
             "--retries cannot be below 0, and --retry-interval must be between 0 and "
@@ -125,6 +132,26 @@ def run(args: Args, context: Context) -> Reply:
         next_action=_interpretation(outcome.lease),
         always_json=True,
     )
+
+
+def _lane_of_unit(args: Args, context: Context) -> str:
+    """Return the part of the lane in which the unit is worked on; the whole lane if it has none.
+
+    Raises BadInput for a unit that no plan declares, or that is of another lane.
+    """
+    if args.tree:
+        raise BadInput(
+            "--unit and --tree both say which paths to take",
+            hint="Leave --tree out: the paths are those that the unit declares.",
+        )
+    lane = parts.lane_of_unit(context.policy_world, args.unit)
+    whole = context.policy.lanes.whole_of(lane) or lane
+    if args.lane and context.policy.canonical_lane(args.lane) != whole:
+        raise BadInput(
+            f"unit {quote(args.unit)} is of lane {quote(whole)}, not of {quote(args.lane)}",
+            hint=f"Give --lane {whole}, or leave it out.",
+        )
+    return lane
 
 
 def _request(args: Args, context: Context) -> Request:
@@ -197,12 +224,13 @@ def _take(args: Args, context: Context, ask: ArbiterRequest, request: Request) -
     """
     config = context.policy
     world = context.world
+    lanes = parts.config_for(world, ask.lane)
     admit = admission_rules(world.workspace.root, config)
     live_before: tuple[LiveLease, ...] | None = None
     # Read-only until there is something to grant: a mistyped lane creates no journal.
     journal = world.journal
     while True:
-        evidence = arbiter_evidence(world, config, journal=journal, beside=args.leases)
+        evidence = arbiter_evidence(world, lanes, journal=journal, beside=args.leases)
         decision = judge(
             ask, evidence.live, evidence.roster, predicates=evidence.predicates, config=config
         )
@@ -244,6 +272,7 @@ def _with_lane(
         kind=kind,
         region=region(decision.tree),
         mode=ask.mode,
+        part_of=roster.parts.get(decision.lane, ""),
         exclusive=roster.runs_alone(decision.lane) or is_global or roster.runs_alone(kind),
     )
 
@@ -279,7 +308,7 @@ def _record_refusal(
     The key makes it one event for each owner, reason and blocking lease, however often an owner
     polls.
     """
-    lane = context.policy.canonical_lane(ask.lane) or ask.lane
+    lane = parts.config_for(context.world, ask.lane).canonical_lane(ask.lane) or ask.lane
     stream = streams.lease(lane) if lane else streams.LANES
     refused = LeaseRefused(
         lane=lane,

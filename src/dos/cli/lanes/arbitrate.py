@@ -16,6 +16,7 @@ from dos.journal.store import Store
 from dos.lanes import admission
 from dos.lanes.arbitrate import Answer, ArbiterRequest, Decision, judge
 from dos.lanes.io.gather import arbiter_evidence, roster
+from dos.lanes.io.parts import config_for
 from dos.lanes.preference import LaneCandidate
 from dos.lease import Lease
 from dos.machine import process
@@ -74,7 +75,10 @@ def run(args: Args, context: Context) -> Reply:
         force=args.force,
     )
     evidence = arbiter_evidence(
-        context.world, context.policy, instead=args.leases, budgets=budgets(args.class_budget)
+        context.world,
+        config_for(context.policy_world, args.lane),
+        instead=args.leases,
+        budgets=budgets(args.class_budget),
     )
     decision = judge(
         ask, evidence.live, evidence.roster, predicates=evidence.predicates, config=context.policy
@@ -142,7 +146,7 @@ def blocking_leases(context: Context, journal: Store, ask: ArbiterRequest) -> li
     live = journal.leases(lapsed=False)
     if not ask.lane:
         return live
-    lanes = roster(context.world, context.policy)
+    lanes = roster(context.world, config_for(context.policy_world, ask.lane))
     lane = lanes.canonical(ask.lane) or ask.lane
     candidate = LaneCandidate(
         lane=lane,
@@ -150,6 +154,7 @@ def blocking_leases(context: Context, journal: Store, ask: ArbiterRequest) -> li
         region=region(ask.tree or lanes.tree(lane)),
         mode=ask.mode,
         exclusive=lanes.runs_alone(lane),
+        part_of=lanes.parts.get(lane, ""),
     )
     return [lease for lease in live if admission.judge_pair(candidate, lease)]
 

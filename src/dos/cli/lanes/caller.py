@@ -11,15 +11,14 @@ from msgspec import Struct
 from dos import run_ids
 from dos.config.schema import Config
 from dos.errors import BadInput
-from dos.fleet import worker_health
 from dos.journal import streams
+from dos.lanes.io.parts import config_for
 from dos.lanes.roster import GLOBAL
 from dos.lease import Lease
 from dos.machine import process
 from dos.machine.process import Identity
 from dos.text import comparison_key, did_you_mean, quote, validated_name
 from dos.times import now_stamp
-from dos.units.io import sources
 from dos.verbs.args import Option
 from dos.world import World
 
@@ -116,7 +115,7 @@ def known_lane(world: World, lane: str) -> str:
     A part of a repeatable lane is known while a plan declares its unit. If dos.toml has errors,
     its lanes cannot be known and the name is returned as given.
     """
-    config = config_with_parts(world, lane)
+    config = config_for(world, lane)
     declared = config.canonical_lane(lane)
     if declared:
         return declared
@@ -130,17 +129,6 @@ def known_lane(world: World, lane: str) -> str:
         + did_you_mean(lane, config.known_lanes(), "lanes"),
         hint="`dos man lane` lists the lanes; [lanes] in dos.toml declares them.",
     )
-
-
-def config_with_parts(world: World, lane: str) -> Config:
-    """Return the settings, with the parts of repeatable lanes if the lane may be one of them.
-
-    The units are read from the plans on disk.
-    """
-    if not world.config.lanes.whole_of(lane):
-        return world.config
-    units = sources.read(world.workspace, world.config).units
-    return worker_health.with_parts(world.config, units)
 
 
 def find_lease(

@@ -61,8 +61,7 @@ def run(args: Args, context: Context) -> Reply:
     if args.git_log_file:
         git_log = Path(args.git_log_file)
     evidence = launch_evidence(
-        context.world,
-        context.policy,
+        context.policy_world,
         lane=args.lane,
         tree=tuple(filter(None, globs)),
         leases=args.leases_json,

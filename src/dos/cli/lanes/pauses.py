@@ -57,9 +57,12 @@ def end_pause(context: Context, lane: str) -> Reply:
     pauses = active_pauses(context)
     if not lane and "" not in pauses:
         raise _nothing_to_resume(list(pauses))
-    resumed = lane in pauses or (bool(lane) and _needs_a_person(context, lane))
-    if resumed:
-        context.journal.record(streams.FLEET, PauseEnded(lane=lane, by=actor()))
+    names = _lanes_that_need_a_person(context, lane) if lane else []
+    if lane in pauses and lane not in names:
+        names.insert(0, lane)
+    for name in names:
+        context.journal.record(streams.FLEET, PauseEnded(lane=name, by=actor()))
+    resumed = bool(names)
     text = f"{describe(lane)} is not paused"
     if resumed:
         text = f"{describe(lane)} can start again"
@@ -85,13 +88,21 @@ def _nothing_to_resume(paused_lanes: list[str]) -> BadInput:
     )
 
 
-def _needs_a_person(context: Context, lane: str) -> bool:
-    """Whether only a person's word starts the lane again.
+def _lanes_that_need_a_person(context: Context, lane: str) -> list[str]:
+    """Return the lane, and the parts of a repeatable one, that only a person's word starts again.
 
-    Its last run was halted or stopped for something an operator has to clear, or its starts failed.
+    The last run was halted or stopped for something an operator has to clear, or the starts failed.
     """
     fleet, _ = fold.current(context.journal_world.journal, FleetState)
-    starts = fleet.starts.get(lane, LaneStarts())
+    whole_of = context.journal_world.config.lanes.whole_of
+    found = []
+    for name, starts in fleet.starts.items():
+        if (name == lane or whole_of(name) == lane) and _needs_a_person(starts):
+            found.append(name)
+    return found
+
+
+def _needs_a_person(starts: LaneStarts) -> bool:
     if starts.failed:
         return True
     return starts.stopped is not None and starts.stopped.needs in ("operator", "environment")

@@ -11,6 +11,7 @@ from msgspec import Struct, to_builtins
 from dos.errors import BadInput
 from dos.lanes import scope
 from dos.lanes.io.gather import scope_evidence
+from dos.lanes.io.parts import config_for
 from dos.lanes.scope import Policy
 from dos.text import validated_name
 from dos.verbs.args import Option
@@ -48,8 +49,7 @@ def run(args: Args, context: Context) -> Reply:
         allow_shared_infra=args.allow_shared_infra, creep_tolerance=args.creep_tolerance
     )
     evidence = scope_evidence(
-        context.world,
-        context.policy,
+        context.policy_world,
         lane=args.lane,
         files=args.file,
         staged=args.staged,
@@ -75,7 +75,7 @@ def _unknown_lane_warning(context: Context, lane: str) -> str:
 
     An undeclared lane has no files, so that every change is refused; the warning says why.
     """
-    if not lane or context.policy.canonical_lane(lane):
+    if not lane or config_for(context.policy_world, lane).canonical_lane(lane):
         return ""
     from dos.cli.lanes import caller  # only a mistyped lane needs it
 

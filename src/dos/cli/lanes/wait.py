@@ -13,6 +13,7 @@ from dos.errors import BadInput
 from dos.lanes.arbitrate import Answer, ArbiterRequest, Decision, judge
 from dos.lanes.io.gather import arbiter_evidence
 from dos.lanes.io.leases import lease_rows
+from dos.lanes.io.parts import config_for
 from dos.lease import RefusalReason
 from dos.text import validated_name
 from dos.verbs.args import Option
@@ -56,7 +57,7 @@ def run(args: Args, context: Context) -> Reply:
 
 def _decide(args: Args, context: Context) -> Decision:
     """Ask the arbiter whether this very lane could be granted now."""
-    evidence = arbiter_evidence(context.world, context.policy)
+    evidence = arbiter_evidence(context.world, config_for(context.policy_world, args.lane))
     return judge(
         ArbiterRequest(lane=args.lane, exact=True),
         evidence.live,

@@ -13,6 +13,7 @@ from dos import run_ids
 from dos.cli.lanes.caller import MOST_PROCESSES, optional_name
 from dos.cli.loop.numbers import values_checked
 from dos.errors import BadInput
+from dos.lanes.io.parts import config_for
 from dos.loop.io.history import LeaseQuery
 from dos.loop.io.liveness import RunTraces, run_traces, started_at, traces_evidence
 from dos.loop.verdicts import liveness
@@ -89,14 +90,14 @@ def run(args: Args, context: Context) -> Reply:
 def _lane(args: Args, context: Context) -> str:
     """Return the lane of --lane under its canonical name; an undeclared one as it was typed."""
     lane = optional_name(args.lane, "lane name")
-    return context.world.config.canonical_lane(lane) or lane
+    return config_for(context.world, lane).canonical_lane(lane) or lane
 
 
 def _with_options(args: Args, context: Context, query: LeaseQuery, traces: RunTraces) -> RunTraces:
     """Replace what the journal recorded by what the options say."""
     has_lease = traces.since_ms is not None
     if query.lane and not has_lease:
-        region = context.world.config.lane_region(query.lane)
+        region = config_for(context.world, query.lane).lane_region(query.lane)
         if region is None:
             raise BadInput(
                 f"lane {query.lane!r} is neither declared nor held; the lanes are "

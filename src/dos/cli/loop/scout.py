@@ -11,6 +11,7 @@ from msgspec import Struct, ValidationError, json, to_builtins
 
 from dos.errors import BadInput
 from dos.fields import BadValue
+from dos.lanes.io.parts import config_for
 from dos.loop.verdicts import scout
 from dos.loop.verdicts.scout import Activity, State
 from dos.text import validated_name
@@ -74,7 +75,7 @@ def _read(args: Args, context: Context) -> State:
     lane = ""
     if args.lane:
         name = validated_name(args.lane, "lane name")
-        known = context.policy.canonical_lane(name)
+        known = config_for(context.policy_world, name).canonical_lane(name)
         if known is None:
             lanes = ", ".join(context.policy.known_lanes())
             raise BadInput(f"there is no lane {name}", hint=f"The lanes are {lanes}.")

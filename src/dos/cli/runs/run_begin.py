@@ -21,6 +21,7 @@ from dos.journal.events.envelope import Fact
 from dos.journal.events.fleet import RunMinted
 from dos.journal.events.runs import ExtentChanged, IntentDeclared, RunResumed
 from dos.journal.run_state import RunState
+from dos.lanes.io.parts import config_for
 from dos.regions import region
 from dos.runs import resume
 from dos.runs.io.evidence import gather_resume
@@ -161,7 +162,7 @@ def _declared_lane(args: Args, context: Context) -> str:
     if not args.lane:
         return ""
     validated_name(args.lane, "lane name")
-    lane = context.policy.canonical_lane(args.lane)
+    lane = config_for(context.policy_world, args.lane).canonical_lane(args.lane)
     if lane:
         return lane
     known = ", ".join(context.policy.known_lanes())

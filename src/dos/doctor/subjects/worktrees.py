@@ -9,8 +9,12 @@ from shlex import quote
 
 from dos.doctor.subjects.finding import Finding, git_command, note, warning
 from dos.doctor.subjects.git import WORKTREES, is_usable, repository
+from dos.errors import BadInput
+from dos.fleet.state.fleet import FleetState
 from dos.git.repository import SALVAGE_REFS, Reader
+from dos.journal import fold
 from dos.landing.lane.retired import retired_lanes
+from dos.lanes.io.parts import config_with_parts
 from dos.text import plural, slug
 from dos.world import World
 
@@ -102,15 +106,30 @@ def _leftover_folders(world: World, registered: Registered) -> list[Finding]:
 def removed_lanes(world: World) -> list[str]:
     """Return the lanes that are no longer declared, that have left something, and that nobody has.
 
-    They are named as their folders are. Git is asked anew each time: a repair changes the answer.
+    So are the parts of repeatable lanes whose units have landed, or are in no plan. They are named
+    as their folders are. Git is asked anew each time: a repair changes the answer.
     """
     if world.workspace.common is None or world.loaded_config.problems:
         return []
-    names = retired_lanes(world.workspace, world.git, world.config.lanes.declared())
+    try:
+        in_use = _lanes_in_use(world)
+    except BadInput:  # which parts a repeatable lane has is not known
+        return []
+    names = retired_lanes(world.workspace, world.git, in_use)
     if not names:
         return []
     held = {slug(lease.lane) for lease in world.journal.leases()}
     return [name for name in names if name not in held]
+
+
+def _lanes_in_use(world: World) -> list[str]:
+    """The declared lanes, and the parts of repeatable ones whose units have not landed."""
+    if not world.config.lanes.repeatable:
+        return world.config.lanes.declared()
+    fleet, _ = fold.current(world.journal, FleetState)
+    landed = {name for name, unit in fleet.units.items() if unit.landed}
+    lanes = config_with_parts(world, landed).lanes
+    return list({*world.config.lanes.declared(), *lanes.roster()})
 
 
 def _removed_lanes(world: World) -> list[Finding]:
@@ -119,7 +138,7 @@ def _removed_lanes(world: World) -> list[Finding]:
     return [
         note(
             "RETIRED_LANE",
-            f"lane {name} is no longer declared, and not all of it was removed",
+            f"lane {name} gets no worker any more, and not all of it was removed",
             f"{why} Work in it that nobody has saved is moved to the saved work.",
             "dos doctor --fix",
         )

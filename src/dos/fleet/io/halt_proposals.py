@@ -17,6 +17,7 @@ from dos.journal.events.fleet import RunStopped
 from dos.journal.events.reader import select
 from dos.journal.events.runs import HaltProposed, RunEnded
 from dos.journal.store import Store
+from dos.lanes.io.parts import config_for
 from dos.lease import Lease
 from dos.loop.io.history import LeaseQuery
 from dos.loop.io.liveness import RunTraces, run_traces, started_at, traces_evidence
@@ -73,7 +74,7 @@ def gather(
     traces = []
     for run in runs.values():
         # The first one says what time it is, for all of them.
-        found, now_ms = _traces(world, config, run, now_ms)
+        found, now_ms = _traces(world, run, now_ms)
         traces.append(found)
     evidence = traces_evidence(world.workspace, traces, now_ms or 0)
     working = {lease.run_id for lease in leases}
@@ -106,16 +107,14 @@ def _is_run(text: str) -> bool:
     return True
 
 
-def _traces(
-    world: World, config: Config, run: TrackedRun, now_ms: int | None
-) -> tuple[RunTraces, int]:
+def _traces(world: World, run: TrackedRun, now_ms: int | None) -> tuple[RunTraces, int]:
     """Return the traces of a run, by its id, or by its lane and time stamp, and the time now."""
     traces, now = run_traces(world.journal, LeaseQuery(run_id=run.run_id), now_ms=now_ms)
     if traces.since_ms is None and run.lane and run.loop_ts:
         query = LeaseQuery(run_id=run.run_id, lane=run.lane, loop_ts=run.loop_ts)
         traces, now = run_traces(world.journal, query, now_ms=now)
     if traces.since_ms is None and run.lane:
-        region = config.lane_region(run.lane)
+        region = config_for(world, run.lane).lane_region(run.lane)
         if region:
             traces = structs.replace(traces, region=region)
     if run.start_sha:

@@ -47,7 +47,7 @@ def scout_state(world: World, lane: str = "", *, now_ms: int | None = None) -> S
     occupied = bool(lanes) and not free and any(wait.on in _OCCUPIED for wait in first)
     health = launch_health.Verdict(answer=Action.PROCEED)
     if scope:
-        evidence = launch_evidence(world, world.config, lane=scope)
+        evidence = launch_evidence(world, lane=scope)
         health = launch_health.judge(evidence)
     runs = _ended_runs(observation)
     reason = table.find(health.cause_key)

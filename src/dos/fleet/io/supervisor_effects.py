@@ -25,12 +25,13 @@ from dos.baseline.gate import Baselines
 from dos.baseline.io.check import Baseline, CheckRequest
 from dos.config.load import LoadedConfig, parse
 from dos.config.schema import Config
-from dos.errors import Conflict
+from dos.errors import Conflict, GitFailed
 from dos.fleet import effects
 from dos.fleet.effect import Performers, performs
 from dos.fleet.io.drive import warn
 from dos.fleet.io.observer import FleetObserver, Sources
 from dos.fleet.io.worker_effects import WorkerEffects
+from dos.fleet.observation import Observation
 from dos.fleet.observe import snapshot
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.live import LiveState
@@ -49,6 +50,7 @@ from dos.journal.events.fleet import RunStopped
 from dos.journal.events.lanes import LeaseRevoked
 from dos.journal.events.limits import BaselineChecked, BaselineStarted
 from dos.journal.events.reader import select
+from dos.landing.lane.retired import remove_settled
 from dos.lease import Lease
 from dos.loop import decide
 from dos.loop.types import WorkerStop
@@ -155,6 +157,7 @@ class SupervisorEffects(WorkerEffects):
             workspace, self.git, self._target_commit, journal=config.store.url
         )
         self._warned_trouble = ""
+        self._removed_parts: set[str] = set()  # of units that landed
         self._baseline_settings: str | None = None  # the text that set the baseline's commands
         sources = Sources(
             workspace=workspace,
@@ -202,6 +205,7 @@ class SupervisorEffects(WorkerEffects):
             self._remove_leftovers()
         self._record_stops()
         observation = self.observer.observe(on_answers=self._apply_answers)
+        self._remove_landed_parts(observation)
         begun: BaselineStarted | None = None
         if observation.baseline.step is gate.Step.CHECK:
             begun = self._baseline_started()
@@ -332,6 +336,17 @@ class SupervisorEffects(WorkerEffects):
         leases = [*self.store.leases(), *self.store.leases(locks=True)]
         orphans.end_unleased_processes(str(self.workspace.root), leases, newest=newest)
         self.checks.remove_abandoned()
+
+    def _remove_landed_parts(self, observation: Observation) -> None:
+        """Remove the folders of parts of lanes whose units have landed, once nobody has them."""
+        landed = observation.landed_parts - self._removed_parts
+        if not landed:
+            return
+        self._removed_parts |= landed  # what cannot be removed is left to `dos doctor --fix`
+        try:
+            remove_settled(self.workspace, self.git, landed)
+        except (GitFailed, OSError) as error:
+            warn(f"not all folders of units that landed could be removed: {error}")
 
     def _has_revoked(self, lease: Lease) -> bool:
         """Whether this supervisor revoked the lease before, and the confirmation was lost."""

@@ -1,4 +1,7 @@
-"""Lanes that dos.toml no longer declares: what is left of them, and how it is removed.
+"""Lanes without any work to come: what is left of them, and how it is removed.
+
+They are those that dos.toml no longer declares, and the parts of repeatable lanes whose units have
+landed.
 
 A lane has a folder, a private home with caches, marks beside these, and refs in the user's
 repository. Its fence stays: it refuses a worker that comes back late.
@@ -71,6 +74,17 @@ def retire(workspace: Workspace, git: Writer, name: str) -> list[Salvage]:
     for prefix in _REFS:
         _remove_ref(git, f"{prefix}{name}")
     return salvaged
+
+
+def remove_settled(workspace: Workspace, git: Writer, lanes: Iterable[str]) -> None:
+    """Remove what is left of lanes that no worker takes again and whose work was settled.
+
+    A lane with work that nobody has saved stays as it is, for `retire`.
+    """
+    names = {slug(lane) for lane in lanes}
+    for name in retired_lanes(workspace, git, ()):
+        if name in names and git.object_of(f"{SETTLED_REFS}{name}") is not None:
+            retire(workspace, git, name)
 
 
 def _remove_ref(git: Writer, ref: str) -> None:

@@ -13,6 +13,7 @@ from dos.errors import BadInput, GitFailed
 from dos.journal.store import Admit, Store
 from dos.lanes import admission, scope
 from dos.lanes.admission import KERNEL_FILES, Predicate
+from dos.lanes.io.parts import config_for
 from dos.lanes.leases import LiveLease, live_lease, live_leases_from_json
 from dos.lanes.parts import LanesWithParts
 from dos.lanes.roster import Roster
@@ -98,7 +99,6 @@ def protected(root: Path, config: Config) -> tuple[str, ...]:
 
 def scope_evidence(
     world: World,
-    config: Config,
     *,
     lane: str,
     files: Sequence[str] = (),
@@ -128,7 +128,8 @@ def scope_evidence(
             "nothing to judge: give --file, --staged, or --base and --head",
             hint="For example: dos scope-gate --lane api --staged",
         )
-    return scope.evidence_from_paths(lane, touched, scope.lane_tree(lane, roster(world, config)))
+    lanes = roster(world, config_for(world, lane))
+    return scope.evidence_from_paths(lane, touched, scope.lane_tree(lane, lanes))
 
 
 def _commit(world: World, name: str) -> str:

@@ -7,12 +7,12 @@ counts as blocked only if its stop reason needs a person or a change of the envi
 from pathlib import Path
 
 from dos import regions
-from dos.config.schema import Config
 from dos.errors import BadInput
 from dos.fleet.state import fleet
 from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
 from dos.lanes import launch_health
+from dos.lanes.io.parts import config_for
 from dos.lanes.launch_health import LaneRun
 from dos.lanes.leases import live_lease, live_leases_from_json
 from dos.loop import released_texts
@@ -26,7 +26,6 @@ LARGEST_LOG = 16 << 20
 
 def launch_evidence(
     world: World,
-    config: Config,
     *,
     lane: str,
     tree: tuple[str, ...] = (),
@@ -39,6 +38,7 @@ def launch_evidence(
     `leases` is JSON in place of the journal's live leases; `git_log` is a log of subjects that
     dos-kernel ≤ 0.30 wrote, in place of its runs. Raises BadInput for an unknown lane.
     """
+    config = config_for(world, lane)
     declared = config.canonical_lane(lane)
     if declared is None and not tree:
         raise BadInput(

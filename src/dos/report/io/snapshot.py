@@ -15,6 +15,7 @@ from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.live import LiveState
 from dos.journal import fold, streams
 from dos.journal.store import Store
+from dos.lanes.policy import Lanes
 from dos.lease import Lease
 from dos.limits.quota import AgentCandidate
 from dos.limits.state.quota import ProviderLimits
@@ -78,18 +79,21 @@ class SnapshotReader:
         state: Path,
         *,
         roster: Sequence[str] = (),
+        lanes: Lanes = Lanes(),
         silent_after_ms: int | None = None,
         agents: Sequence[AgentCandidate] | None = None,
     ) -> None:
         """Read from this journal.
 
-        `roster` are the lanes that are shown even if nothing happened on them; after
+        `roster` are the lanes that are shown even if nothing happened on them, `lanes` say which
+        are repeatable; after
         `silent_after_ms` without output an agent is shown as silent, never with None; `agents` are
         those whose limits are shown, with None those of all.
         """
         self._store = store
         self._state = state
         self._roster = list(roster)
+        self._lanes = lanes
         self._silent_after_ms = silent_after_ms
         self._agents = agents
         self._watch = fold.Watch(store, FleetState, LiveState, Decisions, ProviderLimits)
@@ -126,6 +130,7 @@ class SnapshotReader:
             launched=launches.lanes_awaiting_worker(fleet, self._state, now_ms),
             last_output_ms=self._last_output_ms(holders.lanes),
             roster=self._roster,
+            lanes=self._lanes,
             silent_after_ms=self._silent_after_ms,
             agents=self._agents,
         )
@@ -186,14 +191,15 @@ class FleetWatch:
 
 def snapshot_reader(world: World) -> SnapshotReader:
     """Return a reader of snapshots; without a roster where dos.toml has errors."""
-    roster = []
+    lanes = Lanes()
     if not world.loaded_config.problems:
-        roster = world.config.roster()
+        lanes = world.config.lanes
     silence_seconds = world.config.workers.silence_seconds
     return SnapshotReader(
         world.journal,
         world.workspace.state,
-        roster=roster,
+        roster=lanes.roster(),
+        lanes=lanes,
         silent_after_ms=int(silence_seconds * SILENT_SHARE * 1000),
         agents=_agents(world),
     )

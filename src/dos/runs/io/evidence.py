@@ -20,6 +20,7 @@ from dos.journal import run_state
 from dos.journal.run_state import RunState
 from dos.journal.store import Store
 from dos.lanes.io.gather import workspace_paths
+from dos.lanes.io.parts import config_for
 from dos.regions import Region
 from dos.runs import resume, rewind, steps
 from dos.runs.resume import resume_point
@@ -204,7 +205,7 @@ def diverged(world: World, journal: Store, run: RunState, declared: Declaration)
     """
     if not run.lane or not declared.has_intent or declared.unknown:
         return ""
-    region = world.config.lane_region(run.lane)
+    region = config_for(world, run.lane).lane_region(run.lane)
     if region is None or not region.is_known:
         return Unknown(
             f"lane {run.lane!r} no longer has a tree, so changes by others cannot be detected"

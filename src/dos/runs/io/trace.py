@@ -20,6 +20,7 @@ from dos.journal.events.runs import HaltProposed
 from dos.journal.run_state import RunState
 from dos.journal.store import Store
 from dos.journal.transfer import lane_log
+from dos.lanes.io.parts import config_for
 from dos.runs.io.evidence import gather_declaration, gather_step
 from dos.runs.steps import Step, is_done
 from dos.times import utc_stamp
@@ -344,7 +345,7 @@ def _commits(world: World, run: RunState) -> list[commits.CommitSubject]:
         return []
     region = None
     if run.lane:
-        region = world.config.lane_region(run.lane)
+        region = config_for(world, run.lane).lane_region(run.lane)
     if region is None or not later:
         return later
     touched = commits.paths_by_commit(world.git, later)
