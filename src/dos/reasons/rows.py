@@ -41,8 +41,8 @@ REFUSALS = (
     ),
     _row(
         "CLASS_BUDGET_EXHAUSTED", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER,
-        "[[concurrency_class]] allows no more leases of this kind.",
-        "Wait for one of them to end, or raise max_concurrent.",
+        "No more leases of this kind, or no more parts of this repeatable lane, are allowed.",
+        "Wait for one to end, or raise max_concurrent or [supervise] max_concurrency.",
     ),
     # Most of these are about the request itself: waiting alone does not help.
     _row(
