@@ -7,6 +7,9 @@ import pytest
 from commanding import Answer, git, in_process
 
 from dos import run_ids
+from dos.journal import streams
+from dos.journal.events.fleet import LaneFailed
+from dos.world import World, open_journal
 
 SETTINGS = """[lanes]
 concurrent = ["web"]
@@ -166,6 +169,29 @@ def test_a_plan_of_the_fleet_shows_each_part_and_of_which_lane_it_is(workspace):
         "api": None,
     }
     assert [row["lane"] for row in plan["spawn"]] == [LOGIN, LOGOUT]
+
+
+def test_when_the_workers_of_one_part_die_the_others_wait_for_one_answer(workspace):
+    failed = LaneFailed(lane=LOGIN, reason="3 workers died in a row")
+    with World(workspace.root) as world, open_journal(world.workspace, "", actor="test") as store:
+        store.record(streams.spawn(LOGIN), failed)
+    plan = workspace.json("loop", "--target", "3")
+    assert plan["spawn"] == []
+    blocked = {row["lane"]: row["reason"] for row in plan["blocked"]}
+    assert blocked[LOGIN] == "workers fail to start: 3 workers died in a row"
+    other = "the workers of api/AUTH/AUTH1 keep dying, which shares lane api with it"
+    assert blocked[LOGOUT] == blocked["api"] == f"workers fail to start: {other}"
+    assert workspace.dos("resume", "api").out == "lane api can start again\n"
+    assert len(workspace.json("loop", "--target", "3")["spawn"]) == 2
+
+
+def test_nobody_is_placed_on_the_whole_of_a_lane_whose_units_have_parts(workspace):
+    (workspace.root / "docs" / "auth-plan.md").write_text(PLAN.partition("## AUTH AUTH4")[0])
+    plan = workspace.json("loop", "--target", "9")
+    assert [row["lane"] for row in plan["spawn"]] == [LOGIN, LOGOUT]
+    blocked = {row["lane"]: row["reason"] for row in plan["blocked"]}
+    assert blocked["api"] == "its units are worked on in parts of it"
+    assert blocked["web"] == "no unit is left"
 
 
 def test_the_manual_says_that_several_workers_share_the_lane(workspace):

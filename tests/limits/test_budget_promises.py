@@ -10,8 +10,9 @@ from dos.fleet import choose_agent
 from dos.fleet.effects import AgentChoice, CannotStart
 from dos.fleet.population.workers import Workers
 from dos.fleet.state.fleet import FleetState
-from dos.journal.events.fleet import WorkerReaped
+from dos.journal.events.fleet import RunBegun, WorkerReaped
 from dos.journal.events.limits import RunParked
+from dos.lanes.policy import Lanes
 from dos.limits import budget
 from dos.limits.accounts import Day
 from dos.limits.policy import Budget, Budgets
@@ -24,8 +25,14 @@ TEN = Budgets(day=Budget(usd=10))
 CAPPED = AgentCandidate(name="a", vendor="v", max_usd=4.0)
 
 
-def chosen(spend, budgets=TEN, *, agent=CAPPED, run="R9", lane="docs", iteration=1, now_ms=T):
-    config = Config(budgets=budgets, workers=Workers(wall_seconds=60, setup_seconds=60))
+SHARED = Lanes(repeatable=("docs",), trees={"docs": ("docs/**",)})
+
+
+def chosen(
+    spend, budgets=TEN, *, agent=CAPPED, run="R9", lane="docs", iteration=1, now_ms=T, lanes=Lanes()
+):
+    workers = Workers(wall_seconds=60, setup_seconds=60)
+    config = Config(budgets=budgets, workers=workers, lanes=lanes)
     return choose_agent.choose(
         config,
         [agent],
@@ -136,6 +143,20 @@ def test_lanes_have_their_own_budgets_of_a_day():
     story = Story().begin("R0", "docs").promise("R0", "docs", usd=4.0)
     assert isinstance(chosen(story.folded, budgets, lane="docs"), CannotStart)
     assert isinstance(chosen(story.folded, budgets, lane="api"), AgentChoice)
+
+
+def test_the_parts_of_a_lane_use_the_budget_of_the_lane():
+    budgets = Budgets(lane=Budget(usd=5))
+    begun = RunBegun(run_id="R0", lane="docs/A/A1", host="h", start_sha="", part_of="docs")
+    story = Story().tell(begun)
+    story.start("R0", "docs/A/A1").end("R0", "docs/A/A1", usd=4.5)
+    assert list(story.folded.lanes[DAY]) == ["docs"]
+    choice = chosen(story.folded, budgets, lane="docs/A/A2", lanes=SHARED)
+    assert isinstance(choice, AgentChoice)
+    assert (choice.allowance.usd, choice.reservation.fact.lane) == (0.5, "docs")
+    story.promise("R1", "docs", usd=0.5)
+    assert isinstance(chosen(story.folded, budgets, lane="docs/A/A3", lanes=SHARED), CannotStart)
+    assert isinstance(chosen(story.folded, budgets, lane="api", lanes=SHARED), AgentChoice)
 
 
 @pytest.mark.soak

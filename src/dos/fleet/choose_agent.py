@@ -57,7 +57,7 @@ def choose(
         spend,
         config.budgets,
         run_id=request.run_id,
-        lane=request.lane,
+        lane=config.lanes.whole_of(request.lane) or request.lane,
         now_ms=now_ms,
         iteration=request.iteration,
     )
@@ -141,7 +141,7 @@ def _reservation(
     seconds = config.workers.setup_seconds + config.workers.wall_seconds
     fact = BudgetPromised(
         run_id=request.run_id,
-        lane=request.lane,
+        lane=config.lanes.whole_of(request.lane) or request.lane,
         iteration=request.iteration,
         usd=usd,
         until_ms=request.now_ms + int(seconds * 1000) + LATE_MS,

@@ -122,6 +122,12 @@ class Observation(Struct, frozen=True, kw_only=True, dict=True):
 
     # Units
 
+    @cached_property
+    def lanes_in_parts(self) -> set[str]:
+        """The repeatable lanes of which a part has units that have not landed."""
+        whole_of = self.config.lanes.whole_of
+        return {whole_of(lane) for lane in self.backlogs if self.open_units(lane)} - {""}
+
     @property
     def landed_parts(self) -> set[str]:
         """The parts of repeatable lanes whose unit has landed, and that nobody holds."""
@@ -206,6 +212,15 @@ class Observation(Struct, frozen=True, kw_only=True, dict=True):
         if len(deaths) < self._most_deaths or self.starts(lane).failed:
             return ""
         return f"{len(deaths)} workers died in a row; `dos logs {lane}` shows why"
+
+    @cached_property
+    def failed_parts(self) -> dict[str, str]:
+        """Of each lane the first part that is disabled because its workers die, or the whole."""
+        failed: dict[str, str] = {}
+        for lane in self.backlogs:
+            if self.starts(lane).failed:
+                failed.setdefault(self.config.lanes.whole_of(lane) or lane, lane)
+        return failed
 
     def backoff_ends_ms(self, lane: str) -> int:
         """When the next worker may be started after one died; 0: at once."""

@@ -48,7 +48,9 @@ from dos.times import utc_datetime
 _SETTLED = (BaselineFailed, LimitReached, LimitDoubted)
 SPIN_ANSWER_MS = 4 * 3_600_000
 SOON = timedelta(minutes=1)
-NOTHING_LEFT = "no unit is left"  # why a lane that waits for nothing gets no worker
+# Why a lane that waits for nothing gets no worker.
+NOTHING_LEFT = "no unit is left"
+IN_PARTS = "its units are worked on in parts of it"
 
 
 def snapshot(
@@ -179,6 +181,8 @@ def _why_not_started(observation: Observation, lane: str, own: FleetWaits) -> st
         return str(waiting[0])
     if observation.backlogs[lane].open or observation.has_no_plans:
         return ""
+    if lane in observation.lanes_in_parts:
+        return IN_PARTS
     return NOTHING_LEFT
 
 

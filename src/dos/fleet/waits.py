@@ -114,6 +114,7 @@ def _lane_waits(observation: Observation, lane: str) -> Iterator[Waiting]:
     yield from _questions(observation, lane)
     yield from _last_stop(observation, lane)
     yield from _failed_starts(observation, lane)
+    yield from _failed_part(observation, lane)
     yield from _agent(observation, lane)
     yield from _baseline(observation, lane)
     yield from _other_holder(observation, lane)
@@ -254,6 +255,24 @@ def _failed_starts(observation: Observation, lane: str) -> Iterator[Waiting]:
             since=since,
             until=utc_datetime(until_ms),
         )
+
+
+def _failed_part(observation: Observation, lane: str) -> Iterator[Waiting]:
+    """Yield that the workers of another part of the lane die, or of the whole of it.
+
+    What kills them is seldom the unit, so that a person is asked once and not about each unit.
+    """
+    whole = observation.config.lanes.whole_of(lane) or lane
+    failed = observation.failed_parts.get(whole, lane)
+    if failed == lane:
+        return
+    question = observation.question_about_deaths(failed)
+    yield Waiting(
+        on=WaitsOn.START_FAILED,
+        subject=lane,
+        why=f"the workers of {failed} keep dying, which shares lane {whole} with it",
+        clears_with=answer_command(observation, question),
+    )
 
 
 def _agent(observation: Observation, lane: str) -> Iterator[Waiting]:

@@ -283,6 +283,7 @@ class Worker:
             host=lease.host,
             start_sha=lease.start_sha,
             version=self.version,
+            part_of=lease.part_of,
         )
 
     def _intent(self, backlog: effects.Backlog) -> IntentDeclared:

@@ -126,6 +126,7 @@ class RunBegun(Fact, frozen=True, kw_only=True):
     host: str
     start_sha: str
     version: str = ""  # of dos; empty: an older version did not record it
+    part_of: str = ""  # the repeatable lane that the lane is a part of
 
 
 class UnitClaimed(Fact, frozen=True, kw_only=True):

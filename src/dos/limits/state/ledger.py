@@ -69,6 +69,7 @@ class RunSpend(Struct, kw_only=True, omit_defaults=True):
     """
 
     lane: str
+    part_of: str = ""  # the repeatable lane that its lane is a part of
     begun_ms: int
     last_ms: int
     agent: str = ""
@@ -80,6 +81,11 @@ class RunSpend(Struct, kw_only=True, omit_defaults=True):
     parked_ms: int = 0
     ledger: Ledger = field(default_factory=Ledger)
     ended: bool = False
+
+    @property
+    def charged_lane(self) -> str:
+        """The lane whose budget it uses: that of a part is the whole lane's."""
+        return self.part_of or self.lane
 
 
 class BudgetReservation(Struct, frozen=True, kw_only=True):

@@ -149,7 +149,7 @@ class FleetSpend(Struct, kw_only=True):
             self.reservations.pop(fact.run_id, None)
         match fact:
             case fleet.RunBegun():
-                self._run_spend(fact.run_id, fact.lane, event)
+                self._run_spend(fact.run_id, fact.lane, event).part_of = fact.part_of
             case fleet.AgentStarted():
                 self._start(fact, event)
             case fleet.AgentEnded():
@@ -288,7 +288,7 @@ class FleetSpend(Struct, kw_only=True):
                 self._settle(other, LANDED, fact.unit)
         unit = self.units.setdefault(fact.unit, Ledger())
         if not unit.units:
-            for book in (unit, run.ledger, *self._day_ledgers(run.lane, event)):
+            for book in (unit, run.ledger, *self._day_ledgers(run.charged_lane, event)):
                 book.units += 1
 
     def _commit(self, fact: fleet.IterationCommitted, event: Event) -> None:
@@ -312,7 +312,7 @@ class FleetSpend(Struct, kw_only=True):
             return
         seconds = (event.at_ms - run.parked_ms) / 1000 if run.parked_ms else fact.seconds
         run.parked_ms = 0
-        for book in (run.ledger, *self._day_ledgers(run.lane, event)):
+        for book in (run.ledger, *self._day_ledgers(run.charged_lane, event)):
             book.parked_seconds += max(0.0, seconds)
 
     def _end(self, run_id: str, event: Event, *, by_itself: bool) -> None:
@@ -328,7 +328,7 @@ class FleetSpend(Struct, kw_only=True):
             last_ms = event.at_ms
         lived = (last_ms - run.begun_ms) / 1000
         idle = lived - run.ledger.total.seconds - run.ledger.parked_seconds
-        for book in (run.ledger, *self._day_ledgers(run.lane, event)):
+        for book in (run.ledger, *self._day_ledgers(run.charged_lane, event)):
             book.idle_seconds += max(0.0, round(idle, 3))
         self._forget_old_runs()
 
@@ -352,7 +352,7 @@ class FleetSpend(Struct, kw_only=True):
         yield self.whole
         yield run.ledger
         yield self.days.setdefault(entry.day, Ledger())
-        yield self._lane_ledger(entry.day, run.lane)
+        yield self._lane_ledger(entry.day, run.charged_lane)
         yield self.agents.setdefault(entry.agent, Ledger())
         if entry.unit:
             yield self.units.setdefault(entry.unit, Ledger())
