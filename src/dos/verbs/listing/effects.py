@@ -71,6 +71,7 @@ _TEXTS = {
         whoami
         scope-gate
         lease status
+        reap --apply
         observe
         helped
         journal tail
