@@ -267,7 +267,7 @@ def test_events_resume_and_nothing_is_lost_or_doubled(tmp_path):
 
 def test_streams_are_bounded_and_end_with_their_clients(tmp_path):
     with serving(make_repository(tmp_path / "repository")) as server:
-        streams = [Events(server) for _ in range(32)]
+        streams = [Events(server) for _ in range(24)]
         assert server.request("GET", "/events")[0] == 503
         assert server.request("GET", "/events?after=x")[0] == 400
         for stream in streams:

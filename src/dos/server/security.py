@@ -15,6 +15,9 @@ from msgspec import Struct
 from dos.server.http import Request, Response, text_response
 
 COOKIE = "dos_session"  # with the port behind it: a browser keeps one jar for all ports of a host
+STRANGER = "stranger"
+BROWSER = "browser"
+PROGRAM = "program"
 READS = ("GET", "HEAD")
 OWN_HEADER = "x-dos"  # a form or an image of another site cannot send it
 OWN_SITES = ("same-origin", "none")  # none: a person typed or opened the address
@@ -117,6 +120,15 @@ def _forged_write(request: Request, keys: Keys) -> Response | None:
     if is_own and request.headers.get(OWN_HEADER) == "1":
         return None
     return text_response(403, "A page that changes something sends `X-Dos: 1` from its own origin.")
+
+
+def shown_by(request: Request, keys: Keys) -> str:
+    """Return what kind of client a request is of, by what it shows."""
+    if has_bearer(request, keys):
+        return PROGRAM
+    if _has_cookie(request, keys):
+        return BROWSER
+    return STRANGER
 
 
 def has_bearer(request: Request, keys: Keys) -> bool:

@@ -5,6 +5,7 @@ One thread waits for the journal, however many look on; each client reads on fro
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator
 from functools import partial
 
@@ -16,6 +17,7 @@ from dos.server.io.threads import Threads
 from dos.workspace import Workspace
 from dos.world import World
 
+EVENTS = "events"  # in whose name the threads read
 PAGE = 500  # events that are sent at once
 BEAT_SECONDS = 15.0  # between two signs of life; a client that is gone is noticed by one
 RETRY_MS = 1000  # after which a browser connects again
@@ -27,22 +29,25 @@ BREATH_SECONDS = 0.02  # between two rings: a busy fleet moves the journal all t
 class EventFeed:
     """Follows the journal of a workspace for several clients."""
 
-    def __init__(self, place: Workspace, threads: Threads, *, most: int) -> None:
+    def __init__(
+        self, place: Workspace, threads: Threads, *, most: int, most_of_client: int
+    ) -> None:
         self._place = place
         self._threads = threads
         self._most = most
-        self._streams = 0
+        self._most_of_client = most_of_client
+        self._streams: Counter[str] = Counter()
         self._bells: set[asyncio.Event] = set()
         self._is_watched = False
 
-    @property
-    def has_room(self) -> bool:
-        """Whether one more client may look on."""
-        return self._streams < self._most
+    def has_room(self, client: str) -> bool:
+        """Whether one more client of this kind may look on: programs leave room to browsers."""
+        is_below = self._streams[client] < self._most_of_client
+        return is_below and self._streams.total() < self._most
 
-    async def follow(self, after: int | None) -> AsyncIterator[bytes]:
+    async def follow(self, after: int | None, client: str) -> AsyncIterator[bytes]:
         """Yield all events after a position, by default after the newest, and what comes."""
-        self._streams += 1
+        self._streams[client] += 1
         bell = asyncio.Event()
         self._bells.add(bell)
         try:
@@ -51,7 +56,7 @@ class EventFeed:
             position = after
             while True:
                 bell.clear()
-                page = await self._threads.run("verb", partial(self._read, position))
+                page = await self._threads.run("verb", partial(self._read, position), client=EVENTS)
                 if page is None:
                     yield b": the journal cannot be read\n\n"
                     await asyncio.sleep(SLICE_SECONDS)
@@ -66,7 +71,7 @@ class EventFeed:
                     yield b": still here\n\n"
         finally:
             self._bells.discard(bell)
-            self._streams -= 1
+            self._streams[client] -= 1
 
     def _read(self, after: int | None) -> tuple[int, list[bytes]] | None:
         """Return a page of events with the position after it; None: the journal is away."""

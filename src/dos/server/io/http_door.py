@@ -10,15 +10,22 @@ from dos.server.http import BadRequest, Request, Response
 from dos.server.io.answers import Answers
 from dos.server.io.routes import Routes
 from dos.server.io.threads import Threads
-from dos.server.rate import Rate
+from dos.server.rate import Rate, SharedRate
+from dos.server.room import Guest, Room
 from dos.server.security import Keys
 
 MOST_CONNECTIONS = 128
+MOST_OF_CLIENT = 96
 HEAD_SECONDS = 15.0  # also between two requests of a connection
 BODY_SECONDS = 30.0
 WRITE_SECONDS = 30.0  # for a client to take what it asked for
-PER_SECOND = 300.0
-BURST = 600.0
+# Of programs, and of browsers, for each first part of the path: who asks hooks shuts out no page.
+PER_SECOND = 200.0
+BURST = 400.0
+# Of all together; what was asked no more than a little of late is answered beyond it.
+ALL_PER_SECOND = 400.0
+ALL_BURST = 800.0
+LITTLE = 20.0
 REFUSED_PER_SECOND = 20.0  # of all who do not show the token, together
 REFUSED_BURST = 100.0
 
@@ -29,8 +36,13 @@ class HttpDoor:
     def __init__(self, answers: Answers, threads: Threads, keys: Keys) -> None:
         self._keys = keys
         self._routes = Routes(answers, threads)
-        self._open = 0
-        self._rate = Rate(per_second=PER_SECOND, burst=BURST)
+        self._room = Room(most=MOST_CONNECTIONS, most_of_client=MOST_OF_CLIENT)
+        self._writers: dict[Guest, asyncio.StreamWriter] = {}
+        self._rate = SharedRate(
+            each=Rate(per_second=PER_SECOND, burst=BURST),
+            all_together=Rate(per_second=ALL_PER_SECOND, burst=ALL_BURST),
+            little=LITTLE,
+        )
         self._refused = Rate(per_second=REFUSED_PER_SECOND, burst=REFUSED_BURST)
 
     async def accept(self, listener: socket.socket) -> None:
@@ -41,14 +53,17 @@ class HttpDoor:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection, one after another."""
-        self._open += 1
+        guest, leaving = self._room.enter(security.STRANGER)
+        if leaving is not None:
+            self._writers[leaving].transport.abort()
         try:
-            keeps_alive = self._open <= MOST_CONNECTIONS
-            if not keeps_alive:
+            if guest is None:
                 busy = http.text_response(503, "Too many connections.", {"Retry-After": "1"})
                 await _send(writer, http.encode_response(busy, keeps_alive=False))
-            while keeps_alive:
-                keeps_alive = await self._exchange(reader, writer)
+                return
+            self._writers[guest] = writer
+            while await self._exchange(reader, writer, guest):
+                self._room.set_idle(guest, is_idle=True, client=guest.client)
         except BadRequest as problem:
             refusal = http.text_response(problem.status, problem.message)
             await _send_last(writer, http.encode_response(refusal, keeps_alive=False))
@@ -57,10 +72,14 @@ class HttpDoor:
         except asyncio.CancelledError:
             pass  # the server ends; asyncio would report each connection as a bug
         finally:
-            self._open -= 1
+            if guest is not None:
+                self._room.leave(guest)
+                self._writers.pop(guest, None)
             writer.close()
 
-    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _exchange(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, guest: Guest
+    ) -> bool:
         """Answer one request; return whether another one may follow. Raises BadRequest."""
         try:
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), HEAD_SECONDS)
@@ -73,10 +92,16 @@ class HttpDoor:
             ends = not request.length
             await _send(writer, http.encode_response(refusal, keeps_alive=ends))
             return ends and request.keeps_alive
+        client = security.shown_by(request, self._keys)
+        if self._room.is_crowded_by(client):
+            busy = http.text_response(503, "Too many requests at once.", {"Retry-After": "1"})
+            await _send_last(writer, http.encode_response(busy, keeps_alive=False))
+            return False
+        self._room.set_idle(guest, is_idle=False, client=client)
         if request.length and request.headers.get("expect", "").lower() == "100-continue":
             await _send(writer, b"HTTP/1.1 100 Continue\r\n\r\n")
         body = await asyncio.wait_for(reader.readexactly(request.length), BODY_SECONDS)
-        answer = await self._routes.answer(request, body)
+        answer = await self._routes.answer(request, body, client)
         if isinstance(answer, Response):
             content = http.encode_response(
                 answer, keeps_alive=request.keeps_alive, with_body=request.method != "HEAD"
@@ -94,7 +119,8 @@ class HttpDoor:
             if not self._refused.allows("", now):
                 return http.text_response(429, "Too many requests.", {"Retry-After": "1"})
             return refusal
-        if not self._rate.allows("", now):
+        asked = (security.shown_by(request, self._keys), request.path.split("/")[1])
+        if not self._rate.allows(asked, now):
             return http.text_response(429, "Too many requests.", {"Retry-After": "1"})
         return None
 

@@ -12,7 +12,7 @@ from msgspec import DecodeError, json
 from dos.agenthooks.events import Moment
 from dos.agenthooks.io.answer import check_moment
 from dos.agenthooks.io.hook_call import Caller
-from dos.errors import BadInput, DosError
+from dos.errors import BadInput, DosError, Refused
 from dos.mcp.catalog import Permits
 from dos.mcp.protocol import PARSE_ERROR, Session, error
 from dos.server import read_verbs
@@ -22,6 +22,7 @@ from dos.server.io.events import EventFeed
 from dos.server.io.threads import Threads
 
 MOST_STREAMS = 32
+MOST_STREAMS_OF_CLIENT = 24
 READS_ONLY = Permits(records=False, callers=False)  # a port does not tell which process asks
 
 Answer = Response | AsyncIterator[bytes]
@@ -33,24 +34,26 @@ class Routes:
     def __init__(self, answers: Answers, threads: Threads) -> None:
         self._answers = answers
         self._threads = threads
-        self._feed = EventFeed(answers.place, threads, most=MOST_STREAMS)
+        self._feed = EventFeed(
+            answers.place, threads, most=MOST_STREAMS, most_of_client=MOST_STREAMS_OF_CLIENT
+        )
         # The token is that of this workspace.
         self._mcp = Session(str(answers.place.root), READS_ONLY, is_alone=True)
 
-    async def answer(self, request: Request, body: bytes) -> Answer:
-        """Return the answer: a response, or a stream of events."""
+    async def answer(self, request: Request, body: bytes, client: str) -> Answer:
+        """Return the answer to a kind of client: a response, or a stream of events."""
         first, _, rest = request.path.removeprefix("/").partition("/")
         match first:
             case "" if not rest:
                 return _allowed(request, "GET") or self._front_page()
             case "hook":
-                return _allowed(request, "POST") or await self._hook(rest, request, body)
+                return _allowed(request, "POST") or await self._hook(rest, request, body, client)
             case "mcp" if not rest:
-                return _allowed(request, "POST") or await self._call_mcp(body)
+                return _allowed(request, "POST") or await self._call_mcp(body, client)
             case "events" if not rest:
-                return _allowed(request, "GET") or self._events(request)
+                return _allowed(request, "GET") or self._events(request, client)
             case "api":
-                return _allowed(request, "GET") or await self._api(rest, request)
+                return _allowed(request, "GET") or await self._api(rest, request, client)
             case _:
                 return text_response(404, "There is no such page.")
 
@@ -59,7 +62,7 @@ class Routes:
         body = PAGE.replace("{root}", escape(str(self._answers.place.root)))
         return Response(body=body.encode(), content_type="text/html; charset=utf-8")
 
-    async def _hook(self, moment: str, request: Request, body: bytes) -> Response:
+    async def _hook(self, moment: str, request: Request, body: bytes, client: str) -> Response:
         """Answer a hook of Claude Code. An empty body is no opinion."""
         try:
             check_moment(moment)
@@ -81,9 +84,9 @@ class Routes:
                 body=reply.stdout.encode(), content_type="application/json", headers=headers
             )
 
-        return await self._run("hook", work)
+        return await self._run("hook", work, client)
 
-    async def _call_mcp(self, body: bytes) -> Response:
+    async def _call_mcp(self, body: bytes, client: str) -> Response:
         """Answer one message of MCP. The server keeps no session and opens no stream."""
         try:
             message = json.decode(body)
@@ -95,19 +98,19 @@ class Routes:
             answer = self._mcp.handle(message)
             return Response(status=202) if answer is None else json_response(answer)
 
-        return await self._run(kind, work)
+        return await self._run(kind, work, (client, "mcp"))
 
-    def _events(self, request: Request) -> Answer:
+    def _events(self, request: Request, client: str) -> Answer:
         """Return the journal from a position on: by `Last-Event-ID`, else by `after`, else from
         now on."""
         text = request.headers.get("last-event-id") or request.parameter("after")
         if text is not None and not (text.isascii() and text.isdigit() and len(text) < 19):
             return text_response(400, "The position is no number.")
-        if not self._feed.has_room:
+        if not self._feed.has_room(client):
             return text_response(503, "Too many streams are open.", {"Retry-After": "5"})
-        return self._feed.follow(None if text is None else int(text))
+        return self._feed.follow(None if text is None else int(text), client)
 
-    async def _api(self, path: str, request: Request) -> Response:
+    async def _api(self, path: str, request: Request, client: str) -> Response:
         """Return the JSON of a read verb, as `dos VERB --json` prints it."""
         name = path.replace("/", " ").strip()
         if not name:
@@ -127,12 +130,14 @@ class Routes:
                 body=json.encode(answer.data), content_type="application/json", headers=headers
             )
 
-        return await self._run("wait" if name == "wait" else "verb", work)
+        return await self._run("wait" if name == "wait" else "verb", work, client)
 
-    async def _run(self, kind: str, work: Callable[[], Response]) -> Response:
+    async def _run(self, kind: str, work: Callable[[], Response], client: object) -> Response:
         """Run work in a thread; a bug becomes an answer."""
         try:
-            return await self._threads.run(kind, work)
+            return await self._threads.run(kind, work, client=client)
+        except Refused as refusal:
+            return _failure(refusal, 503)
         except DosError as bug:
             return _failure(bug, 500)
 

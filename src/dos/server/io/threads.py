@@ -11,35 +11,38 @@ from contextlib import suppress
 from typing import TypeVar
 
 from dos.errors import Internal
+from dos.server.io.slots import Slots
 
 Result = TypeVar("Result")
 
-HOOKS = 8  # at once; more queue behind them
-VERBS = 8
-WAITS = 32  # they sleep nearly all of the time
+# At once, and of one client; more queue behind them.
+HOOKS = (8, 4)
+VERBS = (8, 4)
+WAITS = (128, 16)  # they sleep nearly all of the time
+MOST_WAITS_QUEUED = 16  # of one client
 
 
 class Threads:
     """Slots for each kind of work: a hook never queues behind a verb."""
 
     def __init__(self) -> None:
-        self._hooks = asyncio.Semaphore(HOOKS)
-        self._verbs = asyncio.Semaphore(VERBS)
-        self._waits = asyncio.Semaphore(WAITS)
+        self._hooks = Slots(*HOOKS)
+        self._verbs = Slots(*VERBS)
+        self._waits = Slots(*WAITS, most_queued=MOST_WAITS_QUEUED)
 
-    async def run(self, ask: str, work: Callable[[], Result]) -> Result:
-        """Run work in a thread and return its result. `ask` says which slots it takes.
+    async def run(self, ask: str, work: Callable[[], Result], *, client: object) -> Result:
+        """Run work of a client in a thread and return its result. `ask` says which slots it takes.
 
-        Work catches what it expects. Raises Internal for anything else, after the thread has
-        printed where it happened.
+        Work catches what it expects. Raises Refused where too much of it waits already, and
+        Internal for anything else that ends it, after the thread has printed where it happened.
         """
-        async with self._slots(ask):
+        async with self._slots(ask).taken(client):
             results = await _in_thread(work)
         if not results:
             raise Internal("a bug in dos ended the request", hint="The server's log shows where.")
         return results[0]
 
-    def _slots(self, ask: str) -> asyncio.Semaphore:
+    def _slots(self, ask: str) -> Slots:
         if ask == "hook":
             return self._hooks
         if ask == "wait":

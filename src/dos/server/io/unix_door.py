@@ -11,17 +11,24 @@ from dos.machine.peer import Peer
 from dos.server.io import peer as peers
 from dos.server.io.answers import Answers
 from dos.server.io.threads import Threads
-from dos.server.rate import Rate
+from dos.server.rate import Rate, SharedRate
+from dos.server.room import Guest, Room
 
-MOST_CONNECTIONS = 128
+MOST_CONNECTIONS = 256
+MOST_OF_CLIENT = 64
+MOST_REFUSED = 64  # that are told so at the same time
 REQUEST_SECONDS = 10.0  # to send the line
 REFUSED_SECONDS = 1.0
 REPLY_SECONDS = 10.0  # to take the answer
 FULL_SECONDS = 0.1
 PIECE = 1 << 16
-# Of one session of processes: that of an agent, with all that it started.
+# Of one client: a session of processes, as an agent has it with all that it started.
 PER_SECOND = 100.0
 BURST = 200.0
+# Of all together; who asked no more than a little of late is answered beyond it.
+ALL_PER_SECOND = 500.0
+ALL_BURST = 1000.0
+LITTLE = 20.0
 _ASK = re.compile(rb'"ask"\s*:\s*"(hook|wait)"')  # for the pool alone: the request is parsed later
 
 
@@ -31,8 +38,14 @@ class UnixDoor:
     def __init__(self, answers: Answers, threads: Threads) -> None:
         self._answers = answers
         self._threads = threads
-        self._open = 0
-        self._rate = Rate(per_second=PER_SECOND, burst=BURST)
+        self._room = Room(most=MOST_CONNECTIONS, most_of_client=MOST_OF_CLIENT)
+        self._tasks: dict[Guest, asyncio.Task[None]] = {}
+        self._refusing = 0
+        self._rate = SharedRate(
+            each=Rate(per_second=PER_SECOND, burst=BURST),
+            all_together=Rate(per_second=ALL_PER_SECOND, burst=ALL_BURST),
+            little=LITTLE,
+        )
 
     async def accept(self, listener: socket.socket) -> None:
         """Accept connections for ever."""
@@ -51,7 +64,6 @@ class UnixDoor:
 
     async def _serve(self, connection: socket.socket) -> None:
         """Answer one connection, and close it whatever happens."""
-        self._open += 1
         try:
             reply = await self._reply(connection)
             if reply:
@@ -61,37 +73,63 @@ class UnixDoor:
         except (OSError, TimeoutError):
             pass  # the client is gone, or takes no answer
         finally:
-            self._open -= 1
             connection.close()
 
     async def _reply(self, connection: socket.socket) -> bytes:
         """Return the answer to what a client asks; b"" where it asked nothing."""
         try:
             peer = peers.peer_of(connection)
-            self._check_room(peer)
+            client = peers.session_of(peer)
+            guest = self._enter(client)
         except DosError as refusal:
-            # Read and dropped: a client that still sends would not see what it is answered.
-            await asyncio.wait_for(_read_line(connection), REFUSED_SECONDS)
-            return error_reply(refusal)
+            return await self._refuse(connection, refusal)
         try:
-            line = await asyncio.wait_for(_read_line(connection), REQUEST_SECONDS)
-        except BadInput as refusal:
+            return await self._answer(connection, peer, guest)
+        except DosError as refusal:
             return error_reply(refusal)
+        finally:
+            self._room.leave(guest)
+            del self._tasks[guest]
+
+    async def _answer(self, connection: socket.socket, peer: Peer, guest: Guest) -> bytes:
+        """Return the answer to the line of a client that has a place; b"" without a line."""
+        line = await asyncio.wait_for(_read_line(connection), REQUEST_SECONDS)
         if line is None:
             return b""
+        client = guest.client
+        self._room.set_idle(guest, is_idle=False, client=client)
+        if not self._rate.allows(client, time.monotonic()):
+            raise Refused(f"more than {PER_SECOND:g} requests a second", hint="Ask less often.")
         ask = _ASK.search(line[:200])
         kind = ask[1].decode() if ask else "verb"
-        try:
-            return await self._threads.run(kind, lambda: self._answers.line(line, peer))
-        except DosError as bug:
-            return error_reply(bug)
+        return await self._threads.run(kind, lambda: self._answers.line(line, peer), client=client)
 
-    def _check_room(self, peer: Peer) -> None:
-        """Raise Refused where too many ask at once, or one asks too often."""
-        if self._open > MOST_CONNECTIONS:
-            raise Refused(f"the server answers {MOST_CONNECTIONS} others", hint="Ask again.")
-        if not self._rate.allows(peers.session_of(peer), time.monotonic()):
-            raise Refused(f"more than {PER_SECOND:g} requests a second", hint="Ask less often.")
+    async def _refuse(self, connection: socket.socket, refusal: DosError) -> bytes:
+        """Return the refusal of a client that has no place.
+
+        What it sends is read and dropped: else it would not see what it is answered. Of many at
+        once the others are only hung up on.
+        """
+        if self._refusing >= MOST_REFUSED:
+            return b""
+        self._refusing += 1
+        try:
+            await asyncio.wait_for(_read_line(connection), REFUSED_SECONDS)
+        finally:
+            self._refusing -= 1
+        return error_reply(refusal)
+
+    def _enter(self, client: object) -> Guest:
+        """Return the place of a connection, for which an idle one may have to end."""
+        guest, leaving = self._room.enter(client)
+        if leaving is not None:
+            self._tasks[leaving].cancel()
+        if guest is None:
+            raise Refused("the server answers too many others", hint="Ask again.")
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks[guest] = task
+        return guest
 
 
 async def _read_line(connection: socket.socket) -> bytes | None:
