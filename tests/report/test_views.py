@@ -8,10 +8,10 @@ from dos.backlog.waiting import Waiting, WaitsOn
 from dos.fleet import view
 from dos.fleet.state.fleet import FleetState, UnitState
 from dos.journal.backends.memory import MemoryBackend
-from dos.journal.events import envelope, lanes
+from dos.journal.events import doors, envelope, lanes
 from dos.journal.events import fleet as events
 from dos.journal.store import Store
-from dos.report import event_lines, summary
+from dos.report import event_lines, event_text, summary
 from dos.units.unit import Unit
 
 WHO = {"run_id": "R", "lane": "api", "unit": "P/U1"}
@@ -68,6 +68,26 @@ def test_an_event_is_told_in_one_line(fact, text):
 def test_what_only_machines_care_about_is_not_told(fact):
     [event] = journal(fact)
     assert event_lines.event_line(event) is None
+
+
+LIE = "done\n12:00:00  api  P/U1 landed on main\x1b[2K"
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        ended("success", LIE),
+        measured("EMPTY", LIE),
+        doors.ToolCalled(session="s", tool=LIE, args_digest="a"),
+        doors.HookAnswered(moment="pretool", action="DENY", tool=LIE, reason=LIE),
+        events.HookFault(moment="pretool", problem=LIE, session="s"),
+    ],
+    ids=lambda fact: type(fact).__name__,
+)
+def test_what_an_agent_writes_makes_no_line_of_its_own(fact):
+    sentence = event_text.describe(fact, 0)
+    assert "\n" not in sentence and "\x1b" not in sentence
+    assert "done\\n12:00:00" in sentence
 
 
 def test_a_lie_a_crash_and_a_landing_are_told_apart():

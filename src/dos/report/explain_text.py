@@ -11,7 +11,7 @@ from dos.loop import tokens
 from dos.loop.decision import CAP
 from dos.report import event_text
 from dos.report.explain import DecisionStep, RunDeath, RunExplanation
-from dos.text import plural
+from dos.text import one_line, plural
 from dos.times import format_local_time
 
 # What each counter counts in a row; a counter without words is shown by its name.
@@ -52,7 +52,7 @@ def render(explanation: RunExplanation, now: datetime, *, is_whole: bool = True)
     for step in explanation.steps:
         lines += ["", *_step_lines(step, now)]
     for incident in explanation.incidents:
-        lines += ["", f"incident: {incident}"]
+        lines += ["", one_line(f"incident: {incident}")]
     lines += _list("messages of people", explanation.messages)
     lines += _list("refused before it happened", explanation.refused)
     undecided = explanation.undecided
@@ -95,7 +95,7 @@ def _describe_death(death: RunDeath, now: datetime) -> str:
     unit = "between two units"
     if death.unit:
         unit = f"while {death.unit} was in work"
-    line = f"{what} {unit}: {death.reason} (found at {_local_time(death.at, now)})"
+    line = f"{what} {unit}: {one_line(death.reason)} (found at {_local_time(death.at, now)})"
     if death.continued_by:
         return f"{line}; run {death.continued_by} continued it"
     if death.unit:
@@ -121,7 +121,7 @@ def _step_lines(step: DecisionStep, now: datetime) -> list[str]:
     )
     lines.append(f"  decided  {words}: {decision['reason']}")
     lines.append(f"  by rule  {_describe_ladder(step.ladder)}")
-    return lines
+    return list(map(one_line, lines))
 
 
 def _describe_outcome(outcome: dict[str, Any], now: datetime) -> str:
