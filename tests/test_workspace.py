@@ -1,11 +1,12 @@
 """Where we are: the same answer from every subdirectory and worktree."""
 
+import os
 import subprocess
 
 import pytest
 
 from dos.errors import WorkspaceMissing
-from dos.workspace import find, with_root
+from dos.workspace import find, is_work_tree, with_root
 
 
 def git(where, *words):
@@ -106,3 +107,32 @@ def test_a_submodule_has_its_own_state(repository, tmp_path):
         "inner",
     )
     assert find(outer / "inner" / "src").state == outer / ".git" / "modules" / "inner" / "dos"
+
+
+def test_git_knows_the_main_checkout_and_its_worktrees(repository, tmp_path):
+    linked = tmp_path / "linked"
+    git(repository, "worktree", "add", "--detach", "-q", str(linked))
+    for start in (repository, repository / "src", linked, linked / "src"):
+        assert is_work_tree(find(start)), start
+    # Newer versions of git can write both links relative to the folders that they are in.
+    private = repository / ".git" / "worktrees" / "linked"
+    (private / "gitdir").write_text(f"{os.path.relpath(linked / '.git', private)}\n")
+    (linked / ".git").write_text(f"gitdir: {os.path.relpath(private, linked)}\n")
+    assert is_work_tree(find(linked))
+    assert is_work_tree(find(tmp_path)), "outside of git"
+
+
+@pytest.mark.parametrize("marker", ["{common}", "{common}/worktrees/linked", "own"])
+def test_a_folder_that_only_names_a_repository_is_none_of_its_worktrees(
+    repository, tmp_path, marker
+):
+    git(repository, "worktree", "add", "--detach", "-q", str(tmp_path / "linked"))
+    folder = tmp_path / "folder"
+    (folder / "own").mkdir(parents=True)
+    common = repository / ".git"
+    (folder / "own" / "commondir").write_text(f"{common}\n")
+    (folder / "own" / "gitdir").write_text(f"{folder / '.git'}\n")
+    (folder / ".git").write_text(f"gitdir: {marker.format(common=common)}\n")
+    place = find(folder)
+    assert place.common == common and place.tree == folder
+    assert not is_work_tree(place)

@@ -120,13 +120,16 @@ def is_work_tree(place: Workspace) -> bool:
         return True
     marker = place.tree / ".git"
     try:
-        private = _private_directory(marker)
-        if private is None or private.parent != place.common / "worktrees":
+        named = _private_directory(marker)
+        if named is None:
             return False
-        named = (private / "gitdir").read_text(encoding="utf-8").strip()
+        private = Path(os.path.realpath(named))
+        if private.parent != place.common / "worktrees":
+            return False
+        back = (private / "gitdir").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError, ValueError):
         return False
-    return os.path.realpath(private / named) == os.path.realpath(marker)
+    return os.path.realpath(private / back) == os.path.realpath(marker)
 
 
 def bare_repository(start: Path) -> Path | None:

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.soak  # the client takes longer to import than all else
 
 @pytest.fixture
 def root(tmp_path):
+    """One for each protocol: a second client would find what the first one has added."""
     return tool_cases.make(tmp_path).root
 
 
