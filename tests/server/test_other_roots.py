@@ -137,8 +137,12 @@ def test_settings_of_a_commit_start_no_program_either(server, tmp_path):
     git("add", "--all", cwd=linked)
     git("commit", "--quiet", "--message", "AUTH1: add the value", cwd=linked)
     asked = {"units": ["AUTH", "AUTH1"], "ref": "branch"}
-    refused = server.ask("verify", **asked)
-    assert "starts no program" in refused["error"], refused
+    alone = in_its_own_process(
+        "verify", "AUTH", "AUTH1", "--ref", "branch", "--json", cwd=server.root
+    )
+    answer = server.ask("verify", **asked)
+    assert (answer["code"], answer["data"]) == (alone.code, alone.json)
+    server.get_json("/api/verify?units=AUTH&units=AUTH1&ref=branch")
     assert not trace.exists()
     without = server.ask("verify", **asked, no_ci=True)
     alone = in_its_own_process(

@@ -137,6 +137,25 @@ def test_the_ci_counts_as_the_policy_says(repository, conclusion, policy, answer
     assert ("ci_red" in verdict.contradictions) == (conclusion == "failure" and bool(policy))
 
 
+def test_a_command_that_only_a_branch_has_is_not_started(repository, tmp_path):
+    """Whoever commits to a branch would be its own witness, and choose what runs here."""
+    trace = tmp_path / "started"
+    script = f"open({str(trace)!r}, 'w').close()"
+    own = (repository.root / "dos.toml").read_text()
+    repository.git("checkout", "--quiet", "-b", "branch")
+    words = json.dumps([sys.executable, "-c", script])
+    lie = f'[verify]\nci = "require"\n[ci]\ncommand = {words}\n{own}'
+    repository.commit("ask my own CI", {"dos.toml": lie})
+    repository.git("checkout", "--quiet", "-")
+    verdict = repository.verify("AUTH", "AUTH1", ref="branch")
+    assert not trace.exists()
+    assert (verdict.answer, verdict.tier) == (Answer.UNPROVEN, Tier.LIVE)
+    # The user has the same settings, and asks about the branch.
+    (repository.root / "dos.toml").write_text(lie)
+    repository.verify("AUTH", "AUTH1", ref="branch")
+    assert trace.exists()
+
+
 def test_the_ci_is_not_asked_when_the_caller_says_so(repository):
     ci(repository, "failure", 'non_git_oracle = "ci_status"')
     assert not repository.verify("AUTH", "AUTH1", asks_ci=False).contradictions

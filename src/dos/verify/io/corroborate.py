@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct, structs
 
 from dos.config.schema import Config
-from dos.errors import DosError
+from dos.errors import ConfigInvalid, DosError
 from dos.receipts.io import find, keys
 from dos.receipts.io.find import CheckedReceipt
 from dos.receipts.receipt import SECOND_SCHEMA
@@ -23,8 +23,10 @@ from dos.verify.io import verifier
 from dos.verify.shipped import Verdict
 from dos.verify.survival import Survival
 from dos.witness import belief
+from dos.witness.ci import State
 from dos.witness.fact import Stance
-from dos.witness.io import ci
+from dos.witness.io import ci, files
+from dos.witness.policy import Ci
 from dos.world import World
 
 SURVIVING = (Survival.LIVE, Survival.PARTIAL)
@@ -120,7 +122,12 @@ def _key_id(receipt: CheckedReceipt) -> str:
 
 
 def _with_ci(world: World, config: Config, commit: CandidateCommit) -> CandidateCommit:
-    """The commit with its CI state. A CI that the agent could forge attests nothing."""
+    """The commit with its CI state. A CI that the agent could forge attests nothing.
+
+    Nor is a command started that only the ref asked about has: anybody commits to a branch.
+    """
+    if config.ci.command and not _is_ours(world, config.ci):
+        return structs.replace(commit, ci=str(State.NO_SIGNAL))
     report = ci.gather_ci(
         world.workspace, config.ci, commit.sha, repo_url=world.git.remote(), committed=True
     )
@@ -129,6 +136,17 @@ def _with_ci(world: World, config: Config, commit: CandidateCommit) -> Candidate
     if facts.stance is Stance.ATTESTED and not facts.accountability.is_forgeable:
         attested = "; ".join(filter(None, (attested, "its CI run is green")))
     return structs.replace(commit, ci=str(report.state), attested=attested)
+
+
+def _is_ours(world: World, policy: Ci) -> bool:
+    """Whether the settings here, or those committed in the main checkout, have the command."""
+    committed = files.committed_policy(world.workspace)
+    if not isinstance(committed, Unknown) and committed.ci.command == policy.command:
+        return True
+    try:
+        return world.config.ci.command == policy.command
+    except ConfigInvalid:
+        return False
 
 
 class Proof(Struct, frozen=True, kw_only=True):
