@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +80,13 @@ def test_outside_of_git_the_state_lies_beside_the_configuration(tmp_path):
     (tmp_path / "dos.toml").write_text("")
     (tmp_path / "sub").mkdir()
     assert find(tmp_path / "sub").state == tmp_path / ".dos"
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 300, "y/" * 3_000, "\udcff"])
+def test_a_place_that_cannot_be_is_an_error(name):
+    with pytest.raises(WorkspaceMissing) as refused:
+        find(Path(name))
+    assert "\0" not in refused.value.message
 
 
 def test_a_place_that_is_not_there_is_an_error(tmp_path):

@@ -73,11 +73,12 @@ def find(start: Path) -> Workspace:
     that
     it is judged by.
     """
-    start = Path(os.path.realpath(start))
-    if not start.is_dir():
+    if not os.path.isdir(start):  # noqa: PTH112 - never raises
         raise WorkspaceMissing(
-            f"{start} is not a directory", hint="Give --workspace a repository, or cd into one."
+            f"{_shown(start)} is not a directory",
+            hint="Give --workspace a repository, or cd into one.",
         )
+    start = Path(os.path.realpath(start))
     folders: list[Path] = []
     for folder in (start, *start.parents):
         folders.append(folder)
@@ -87,6 +88,13 @@ def find(start: Path) -> Workspace:
             return Workspace(root=root, tree=folder, common=common, state=common / "dos")
     root = _with_config(folders) or start
     return Workspace(root=root, tree=root, common=None, state=root / ".dos")
+
+
+def _shown(start: Path) -> str:
+    """A folder as a message can show it."""
+    from dos.text import printable_path  # a folder that is no folder is rare
+
+    return printable_path(str(start))
 
 
 def _root_in_git(tree: Path, common: Path, folders: list[Path]) -> Path:

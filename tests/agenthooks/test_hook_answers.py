@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from commanding import git, in_process
 
-from dos import run_ids
+from dos import run_ids, workspace
 from dos.agenthooks.dialects import DIALECTS
 from dos.agenthooks.io.answer import Caller, HookOptions, answer_hook
 
@@ -225,6 +225,59 @@ def test_a_broken_dos_toml_stops_no_person_and_every_unjudged_write_of_the_fleet
     assert decision(json.loads(reply.stdout)) == "deny"
     read = event(repository, path="api/x", tool="Read")
     assert answer_hook("pretool", "codex", read, caller=fleet).stdout == ""
+
+
+def test_the_folder_of_the_agent_does_not_switch_the_judge_off(repository, tmp_path):
+    """It can go anywhere; the hook was set up in this repository."""
+    take("api")
+    other = tmp_path / "other"
+    other.mkdir()
+    git("init", "--quiet", ".", cwd=other)
+    (other / "dos.toml").write_text("")
+    block = {"DOS_HOOK_POSTURE": "block"}
+    for cwd in ("/", str(tmp_path), str(other), "/nowhere", "/proc/self/cwd", "a\0b", ""):
+        for path, said in (("api/new.py", "deny"), ("web/new.py", None)):
+            raw = {**event(repository, path), "cwd": cwd}
+            assert decision(ask(raw, environment=block)) == said, (cwd, path)
+    for path in ("/proc/self/cwd/api/x", f"/proc/self/root{repository}/api/x"):
+        assert decision(ask(event(repository, path), environment=block)) == "deny"
+    lying = {**event(repository), "cwd": "/proc/self/cwd", "tool_input": {"file_path": "api/x"}}
+    assert decision(ask(lying, environment=block)) == "deny"
+
+
+def test_relative_paths_start_in_the_folder_of_the_agent(repository, tmp_path):
+    take("api")
+    git("worktree", "add", "--quiet", str(tmp_path / "linked"), cwd=repository)
+    block = {"DOS_HOOK_POSTURE": "block"}
+    for folder, path, said in (
+        (repository / "web", "../api/x", "deny"), (repository / "web", "api/x", None),
+        (tmp_path / "linked", "api/x", "deny"), (tmp_path / "linked", "web/x", None),
+        (tmp_path / "linked" / "web", "../api/x", "deny"), (tmp_path, "api/x", None),
+    ):  # fmt: skip
+        raw = {**event(repository), "cwd": str(folder), "tool_input": {"file_path": path}}
+        assert decision(ask(raw, environment=block)) == said, (folder, path)
+
+
+def test_whoever_goes_into_the_tree_of_a_lane_changes_nothing_there(repository):
+    lane = workspace.find(repository).worktrees / "api"
+    git("clone", "--quiet", "--shared", str(repository), str(lane), cwd=repository)
+    raw = {**event(repository), "cwd": str(lane), "tool_input": {"file_path": "web/x"}}
+    assert decision(ask(raw)) == "deny"
+    assert decision(ask({**raw, "tool_name": "Read"})) is None
+
+
+def test_a_hook_for_all_repositories_is_about_the_one_that_the_agent_is_in(
+    repository, tmp_path, monkeypatch
+):
+    take("api")
+    monkeypatch.chdir(tmp_path)
+    block = {"DOS_HOOK_POSTURE": "block"}
+    raw = event(repository, "api/x")
+    assert decision(ask(raw, environment=block)) == "deny"
+    here = {**block, "CLAUDE_PROJECT_DIR": str(repository)}
+    assert decision(ask({**raw, "cwd": str(tmp_path)}, environment=here)) == "deny"
+    nowhere = {**block, "CLAUDE_PROJECT_DIR": str(tmp_path)}
+    assert decision(ask(raw, environment=nowhere)) == "deny"
 
 
 def posttool(root, **more):

@@ -69,9 +69,7 @@ LEADS = {
     "~/../../..//nonsense/../repository": None,
     "docs/ü": "docs/ü",
     "api/to_itself/x": "api/to_itself/x",
-    "/proc/self/cwd/docs/x": "/proc/self/cwd/docs/x",
     "/proc/1/root/x": "/proc/1/root/x",
-    "api/to_process/docs/x": "/proc/self/cwd/docs/x",
     "/tmp/scratch": None,
     "../elsewhere/x": None,
     "api/to_elsewhere/x": None,
@@ -79,6 +77,30 @@ LEADS = {
     "/proc/self/fd/1": None,
     "/dev/stdout": None,
 }
+
+
+def test_a_path_behind_a_process_is_judged_as_that_and_where_it_likely_leads(tree):
+    for path in (
+        "/proc/self/cwd/docs/x",
+        "/proc/7/task/7/cwd/docs/x",
+        f"/proc/1/root{tree}/docs/x",
+    ):
+        assert led(tree, path) == ("docs/x", path)
+    assert led(tree, "api/to_process/docs/x") == ("docs/x", "/proc/self/cwd/docs/x")
+    assert led(tree, "/proc/self/fd/7/docs/x") == ("/proc/self/fd/7/docs/x",)
+
+
+def test_another_work_tree_of_the_repository_has_the_same_paths(tree, tmp_path):
+    beside = tmp_path / "beside"
+    inner = tree / "docs" / "inner"
+    for folder in (beside, inner):
+        (folder / "docs").mkdir(parents=True)
+        found = led(tree, str(folder / "docs/x"), "api/x", beside=folder)
+        assert found == ("docs/x", "api/x")
+    assert led(tree, str(beside / "docs/x")) == ()
+    assert led(inner, str(tree / "docs/x"), str(inner / "docs/y"), beside=tree) == (
+        "docs/x", "docs/y",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("path", LEADS)
@@ -231,8 +253,10 @@ COMMANDS = {
     "rm -rf api/to_top/docs": "OUT_OF_REGION",
     "echo a > api/to_git/config": "GIT_DIRECTORY",
     "echo a > .GIT/config": "GIT_DIRECTORY",
-    "echo a > /proc/self/cwd/docs/x": "OTHER_TREE",
-    "echo a > api/to_process/docs/x": "OTHER_TREE",
+    "echo a > /proc/self/cwd/docs/x": "OUT_OF_REGION",
+    "echo a > api/to_process/docs/x": "OUT_OF_REGION",
+    "echo a > /proc/self/cwd/api/x": "OTHER_TREE",
+    "echo a > /proc/self/fd/7/api/x": "OTHER_TREE",
     "pytest > /tmp/log 2>&1": "",
     "cp a api": "",
     "rm -rf api": "",

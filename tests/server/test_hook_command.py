@@ -19,6 +19,7 @@ from serving import (
 
 from dos import workspace
 from dos.agenthooks import socket_protocol
+from dos.agenthooks.dialects import PROJECT_VARIABLES
 from dos.agenthooks.io import shim
 
 
@@ -87,6 +88,25 @@ def test_the_variable_leads_to_another_socket(server, tmp_path):
         "pretool", event=tool_call(server.root, "api/a"), cwd=elsewhere, DOS_HOOK_SOCKET=path
     )
     assert decision(asked.stdout) == "deny"
+
+
+def test_the_server_of_the_folder_that_the_hook_was_set_up_in_is_asked(server, tmp_path):
+    elsewhere = make_repository(tmp_path / "elsewhere")
+    for cwd in ("/", str(elsewhere), "/proc/self/cwd", "/nowhere"):
+        event = {**tool_call(server.root, "api/new.txt"), "cwd": cwd}
+        found = run_shim("pretool", event=event, cwd=server.root / "web")
+        assert decision(found.stdout) == "deny", cwd
+        named = {"CLAUDE_PROJECT_DIR": str(server.root)}
+        found = run_shim("pretool", event=event, cwd="/", **named)
+        assert decision(found.stdout) == "deny", cwd
+        if cwd != "/nowhere":
+            event["tool_input"] = {"file_path": "web/new.txt"}
+            assert run_shim("pretool", event=event, cwd=server.root).stdout == b""
+
+
+def test_the_fast_command_knows_the_same_variables():
+    names = {name: variable.decode() for name, variable in shim.PROJECT_VARIABLES.items()}
+    assert names == PROJECT_VARIABLES
 
 
 def test_a_server_does_not_answer_for_another_repository(server, tmp_path):

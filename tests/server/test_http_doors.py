@@ -36,7 +36,6 @@ REFUSED_HOOKS = {
     "no JSON": ("/hook/pretool", b"{", 400),
     "no object": ("/hook/pretool", b"[]", 400),
     "an unknown dialect": ("/hook/pretool?dialect=x", b"{}", 400),
-    "another repository": ("/hook/pretool", b'{"cwd": "/"}', 400),
     "no body": ("/hook/pretool", b"", 400),
 }
 
@@ -44,6 +43,14 @@ REFUSED_HOOKS = {
 @pytest.mark.parametrize(("path", "body", "status"), REFUSED_HOOKS.values(), ids=REFUSED_HOOKS)
 def test_a_hook_is_refused_for(server, path, body, status):
     assert server.request("POST", path, body=body)[0] == status
+
+
+@pytest.mark.parametrize("cwd", ["/", "/proc/self/cwd", "/nowhere", "a\0b", ""])
+def test_the_folder_of_an_agent_does_not_switch_the_judge_off(server, cwd):
+    for path, answered in (("api/new.txt", "deny"), ("web/new.txt", "")):
+        event = {**tool_call(server.root, path), "cwd": cwd}
+        status, _, body = server.request("POST", "/hook/pretool", body=event)
+        assert (status, decision(body)) == (200, answered)
 
 
 def test_a_path_has_its_methods(server):

@@ -125,6 +125,12 @@ def test_a_wait_ends_when_something_happens(server):
     assert answers[0]["code"] == 0 and answers[0]["data"]["verdict"] == "QUESTION"
 
 
+def test_no_folder_of_an_event_is_too_odd(server):
+    for cwd in ("a\0b", "/" + "x" * 5_000, "/nowhere"):
+        reply = server.hook("pretool", {**tool_call(server.root, "api/a"), "cwd": cwd})
+        assert "stdout" in reply and "Traceback" not in reply["stderr"], cwd
+
+
 def test_many_clients_are_answered_at_once(server):
     answers = []
 

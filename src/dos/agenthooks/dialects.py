@@ -47,6 +47,13 @@ _TOOLS_BY_EVENT = {
     "beforeReadFile": "Read",
     "afterFileEdit": "Edit",
 }
+# Where the programs that name it in the environment of their hooks were started. The folder of an
+# event is where the agent is now: it can go anywhere.
+PROJECT_VARIABLES = {
+    "claude-code": "CLAUDE_PROJECT_DIR",
+    "gemini": "GEMINI_PROJECT_DIR",
+    "cursor": "CURSOR_PROJECT_DIR",
+}
 _RESULTS = ("tool_response", "tool_output", "output")
 _LAST_MESSAGES = ("last_assistant_message", "prompt_response", "finalModelOutput")
 _ENDED_EARLY = ("aborted", "error")

@@ -51,12 +51,12 @@ class HookEvent(Struct, frozen=True, kw_only=True):
     was_cut_off: bool = False  # the agent was interrupted, and claims nothing
 
     def call(self, cwd: str = "") -> ToolCall:
-        """Return the tool call; `cwd` is where it is made, where the event does not say."""
+        """Return the tool call, made in `cwd`; empty: where the event says."""
         return ToolCall(
             tool=self.tool,
             arguments=self.arguments,
             paths=self.paths,
-            cwd=self.cwd or cwd,
+            cwd=cwd or self.cwd,
         )
 
 

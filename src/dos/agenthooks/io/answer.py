@@ -148,10 +148,10 @@ def _fault(
 ) -> HookReply:
     """Report a failure, and deny what an agent of the fleet may not do unjudged."""
     from dos.agenthooks.io.faults import record_fault
-    from dos.agenthooks.io.hook_call import start_directory
+    from dos.agenthooks.io.hook_call import own_directory, set_up_directory
 
     problem = " ".join(str(error).split())
-    start = options.start or start_directory(event)
+    start = options.start or set_up_directory(event, caller.environment, own_directory())
     record_fault(moment, problem, session=options.session or event.session, start=start)
     warning = f"warning: dos hook {moment}: {problem}"
     if moment == Moment.STOP:

@@ -8,9 +8,10 @@ from typing import Self
 
 from msgspec import Struct
 
-from dos import run_ids
+from dos import run_ids, workspace
+from dos.agenthooks import dialects
 from dos.agenthooks.events import HookEvent
-from dos.errors import ConfigInvalid
+from dos.errors import ConfigInvalid, DosError
 from dos.journal.backends.open import embedded_path
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.store import Store
@@ -34,7 +35,7 @@ class Caller(Struct, frozen=True, kw_only=True):
 class HookOptions(Struct, frozen=True, kw_only=True):
     """The options of `dos hook`; each moment reads its own."""
 
-    start: Path | None = None  # --workspace; None: the folder of the event
+    start: Path | None = None  # --workspace; None: where the hook was set up
     session: str = ""  # instead of the event's
     handler: str = "observe"  # pretool
     transcript: str = ""  # stop
@@ -91,12 +92,38 @@ class HookCall:
         """The run that the caller belongs to, as its environment names it."""
         return run_ids.named_in(self.caller.environment)
 
-    @property
+    @cached_property
     def start(self) -> Path:
-        """The folder that the call is about: named by an option, else by the event."""
+        """The folder that the hook was set up in: named by an option, else by its process."""
         if self.options.start is not None:
             return self.options.start
-        return start_directory(self.event)
+        return set_up_directory(self.event, self.caller.environment, own_directory())
+
+    @property
+    def cwd(self) -> str:
+        """The folder that relative paths of the event start in."""
+        cwd = self.event.cwd
+        return cwd if cwd and "\0" not in cwd else str(self.start)
+
+    @cached_property
+    def trees(self) -> tuple[Path, Path]:
+        """The work tree that the hook was set up in, and the one that the agent is in now.
+
+        They are the same where the agent is in no other work tree of the same repository. The tree
+        of a lane counts as well: its files are those of a worker.
+        """
+        place = workspace.find(self.start)
+        cwd = self.cwd
+        if cwd == str(self.start) or not os.path.isdir(cwd):  # noqa: PTH112 - never raises
+            return place.tree, place.tree
+        try:
+            here = workspace.find(Path(cwd))
+        except DosError:
+            return place.tree, place.tree
+        is_own = here.state == place.state and workspace.is_work_tree(here)
+        if is_own or here.tree.is_relative_to(place.worktrees):
+            return place.tree, here.tree
+        return place.tree, place.tree
 
     @cached_property
     def world(self) -> World:
@@ -147,9 +174,42 @@ class HookCall:
         return journal.newest(self.stream, most)
 
 
+def set_up_directory(
+    event: HookEvent, environment: Mapping[str, str], directory: Path | None
+) -> Path:
+    """Return the folder that a hook was set up in, by the process that was started for it.
+
+    `environment` and `directory` are those of the process. The folder of the event is that of the
+    agent, which can go where no lane is; it counts only where the process is in no workspace of
+    dos, as for hooks that a program has for all repositories.
+    """
+    named = environment.get(dialects.PROJECT_VARIABLES.get(event.host, ""), "")
+    for folder in (named, str(directory or "")):
+        if folder and _uses_dos(folder):
+            return Path(folder)
+    return start_directory(event)
+
+
+def own_directory() -> Path | None:
+    """Return where this process works; None where the folder is gone."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
 def start_directory(event: HookEvent) -> Path:
     """Return the folder of an event that exists here, else the current one."""
     for folder in (event.cwd, *event.workspace_roots):
         if folder and "\0" not in folder and os.path.isdir(folder):  # noqa: PTH112 - never raises
             return Path(folder)
-    return Path.cwd()
+    return own_directory() or Path("/")
+
+
+def _uses_dos(folder: str) -> bool:
+    """Whether a folder is in a workspace that dos knows."""
+    try:
+        place = workspace.find(Path(folder))
+    except DosError:
+        return False
+    return place.config.exists() or place.state.is_dir()

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from dos import workspace
 from dos.agenthooks import tool_stream
 from dos.agenthooks.events import Action, HookVerdict, Moment
 from dos.agenthooks.io.hook_call import HookCall
@@ -56,8 +55,8 @@ def answer(call: HookCall) -> HookVerdict:
 
 def _written_paths(call: HookCall) -> tuple[str, ...]:
     """What the call wrote, as far as it can be read."""
-    tree = workspace.find(call.start).tree
-    footprint = call.event.call(str(call.start)).footprint(str(tree))
+    tree, _ = call.trees
+    footprint = call.event.call(call.cwd).footprint(str(tree))
     return footprint.paths
 
 

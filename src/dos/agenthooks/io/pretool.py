@@ -7,7 +7,6 @@ its identifiers could be read from.
 
 from msgspec.structs import replace
 
-from dos import workspace
 from dos.agenthooks import precursor
 from dos.agenthooks.events import Action, HookVerdict, Moment
 from dos.agenthooks.io.hook_call import HookCall
@@ -38,21 +37,21 @@ def answer(call: HookCall) -> HookVerdict:
 def _judge(call: HookCall) -> HookVerdict:
     """Judge by who asks and what is written, and record what is said."""
     environment = call.caller.environment
-    tree = workspace.find(call.start).tree
+    tree, here = call.trees
 
     def find() -> Asker:
         return find_asker(
             call.world,
             session=call.session,
-            tree=tree,
+            tree=here,
             caller_pid=call.caller.pid,
             environment=environment,
         )
 
     decision = decide(
-        call.event.call(str(call.start)),
+        call.event.call(call.cwd),
         find,
-        Place(tree=tree, guarded=guarded_trees(call.world.workspace)),
+        Place(tree=tree, beside=here, guarded=guarded_trees(call.world.workspace)),
         posture=posture_in_use(call.world.config.enforcement, environment),
     )
     answer = decision.answer

@@ -1,6 +1,5 @@
 """The hook at the start of a conversation: whose it is, and what its agent should know."""
 
-from dos import workspace
 from dos.agenthooks.events import Action, HookVerdict, Moment
 from dos.agenthooks.io.hook_call import HookCall
 from dos.permission.ask import Asker, AskerKind
@@ -21,7 +20,7 @@ def answer(call: HookCall) -> HookVerdict:
     asker = find_asker(
         call.world,
         session=call.session,
-        tree=workspace.find(call.start).tree,
+        tree=call.trees[1],
         caller_pid=call.caller.pid,
         environment=call.caller.environment,
     )

@@ -15,6 +15,12 @@ import time
 SOCKET_VARIABLE = b"DOS_HOOK_SOCKET"
 KEY_VARIABLE = b"DOS_LEASE_KEY"
 SOCKET_BELOW_STATE = b"/server/socket"
+# By the dialect; those of `dos.agenthooks.dialects`, which cannot be imported here.
+PROJECT_VARIABLES = {
+    "claude-code": b"CLAUDE_PROJECT_DIR",
+    "gemini": b"GEMINI_PROJECT_DIR",
+    "cursor": b"CURSOR_PROJECT_DIR",
+}
 MOMENTS = ("pretool", "posttool", "stop", "marker", "session")
 DEFAULT_DIALECT = "claude-code"
 SECONDS = 8.0  # less than the hosts wait
@@ -47,7 +53,7 @@ def main() -> None:
     if moment and event.strip() and len(event) <= LONGEST_EVENT:
         parsed = decode(event)
         if isinstance(parsed, dict):
-            answer = ask(find_socket(parsed), request(moment, dialect, event))
+            answer = ask(find_socket(parsed, dialect), request(moment, dialect, event))
     if answer is None:
         become_dos(words, event, unanswered=KEY_VARIABLE in posix.environ)
         return
@@ -76,15 +82,28 @@ def request(moment: str, dialect: str, event: bytes) -> bytes:
     return head.encode("utf-8", "replace") + line + b"}\n"
 
 
-def find_socket(event: dict[str, object]) -> bytes:
-    """Return the path of the socket to ask; b"" where there is none."""
+def find_socket(event: dict[str, object], dialect: str = DEFAULT_DIALECT) -> bytes:
+    """Return the path of the socket to ask; b"" where there is none.
+
+    It is that of the workspace in which the hook was set up. The folder of the event is that of the
+    agent, which can go where no server is, so it is looked at last.
+    """
     named = posix.environ.get(SOCKET_VARIABLE)
     if named:
         return named
-    folder = event.get("cwd")
-    if not isinstance(folder, str) or not folder.startswith("/") or "\0" in folder:
-        return socket_of(posix.getcwd())
-    return socket_of(folder)
+    project = posix.environ.get(PROJECT_VARIABLES.get(dialect, b""), b"")
+    folders: list[object] = [project.decode("utf-8", "surrogateescape")]
+    try:
+        folders.append(posix.getcwd())
+    except OSError:
+        pass
+    folders.append(event.get("cwd"))
+    for folder in folders:
+        if isinstance(folder, str) and folder.startswith("/") and "\0" not in folder:
+            path = socket_of(folder)
+            if exists(path):
+                return path
+    return b""
 
 
 def socket_of(folder: str) -> bytes:

@@ -12,9 +12,13 @@ from dos.permission.judge import judge
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where a call is made: its work tree, and folders that only their own holders may write to."""
+    """Where a call is made: its work tree, and folders that only their own holders may write to.
+
+    `beside` is another work tree of the same repository, in which the caller is now.
+    """
 
     tree: Path
+    beside: Path | None = None
     guarded: tuple[Path, ...] = ()
 
 
@@ -53,5 +57,5 @@ def refuse(call: ToolCall, asker: Asker, place: Place, refusal: Answer) -> Decis
 
 def _ask(call: ToolCall, asker: Asker, footprint: Footprint, place: Place) -> Ask:
     """The question about a call, with its paths where they really lead."""
-    resolved = resolve(footprint, place.tree, guarded=place.guarded)
+    resolved = resolve(footprint, place.tree, beside=place.beside, guarded=place.guarded)
     return Ask(asker=asker, tool=call.tool, footprint=resolved, command=call.command)

@@ -28,19 +28,31 @@ MOST_LOOKED_UP = 4_000_000
 _TOO_LONG = "a path is too long to be followed"
 # Links to the folders of a process: which one that is depends on who asks.
 _OF_A_PROCESS = frozenset(("cwd", "root", "fd"))
+_PROCESS_FOLDER = re.compile(
+    r"/proc/[^/]+/(?:task/[^/]+/)?(?P<link>cwd|root)(?P<rest>(?:/.*)?)", re.S
+)
 _STREAM = re.compile(r"/proc/(?:self|thread-self|\d+)/fd/\d+")
 
 
-def resolve(footprint: Footprint, root: str | Path, *, guarded: Iterable[Path] = ()) -> Footprint:
+def resolve(
+    footprint: Footprint,
+    root: str | Path,
+    *,
+    beside: Path | None = None,
+    guarded: Iterable[Path] = (),
+) -> Footprint:
     """Return the footprint with each path where it really leads. Never raises.
 
     The links of the nearest existing folder count, so that a link out of the lane is seen. `root`
     is the top of the work tree, and `guarded` are places besides those that follow from it whose
-    paths stay: those of `guarded_trees` for the workspace of the lane.
+    paths stay: those of `guarded_trees` for the workspace of the lane. `beside` is another work
+    tree of the same repository: what is in it has the same paths as in the first.
     """
     if not footprint.paths:
         return footprint
     top = os.path.realpath(root)
+    trees = [top] if beside is None else [top, os.path.realpath(beside)]
+    trees.sort(key=len, reverse=True)  # one may be inside of the other
     places: list[str] | None = None
     kept: dict[str, None] = {}
     unknown = footprint.unknown
@@ -48,16 +60,20 @@ def resolve(footprint: Footprint, root: str | Path, *, guarded: Iterable[Path] =
     for path in footprint.paths:
         # A program that computes the path itself may still be able to write there.
         named = path if len(path) <= LONGEST_PATH else posixpath.normpath(path)
-        found = _resolved(named, top, follower) if len(named) <= LONGEST_PATH else None
-        if found is None or named is not path:
+        led = _led(named, top, follower) if len(named) <= LONGEST_PATH else None
+        if led is None or named is not path:
             unknown = unknown or _TOO_LONG
-        if found is None:
+        if led is None:
             continue
+        found = _in_trees(led, trees)
         if is_outside_of_tree(found):
             if places is None:
                 places = _guarded_places(top, guarded)
-            if not _leads_through_a_process(found) and not _is_inside_any(found, places):
+            through_process = _leads_through_a_process(found)
+            if not through_process and not _is_inside_any(found, places):
                 continue
+            if through_process:
+                kept.update(dict.fromkeys(_behind_process(found, top, trees, follower)))
         kept.setdefault(found)
     return structs.replace(footprint, paths=tuple(kept), unknown=unknown)
 
@@ -70,12 +86,31 @@ def guarded_trees(workspace: Workspace) -> tuple[Path, ...]:
     return tuple(trees)
 
 
-def _resolved(path: str, top: str, follower: "_Follower") -> str | None:
-    """Where one path leads, relative to the top where it is below it; None: it is not known."""
+def _led(path: str, top: str, follower: "_Follower") -> str | None:
+    """Where one path leads, as an absolute path without links; None: it is not known."""
     if path == "~" or path.startswith("~/"):
         path = os.path.expanduser(path)  # noqa: PTH111
-    found = follower.follow(f"{top}/{path}" if path[:1] != "/" else path)
-    return None if found is None else from_tree(found, base=top, root=top)
+    return follower.follow(f"{top}/{path}" if path[:1] != "/" else path)
+
+
+def _in_trees(led: str, trees: Sequence[str]) -> str:
+    """A path from the top of the first tree that it is in; absolute where it is in none."""
+    for tree in trees:
+        found = from_tree(led, base=tree, root=tree)
+        if not is_outside_of_tree(found):
+            return found
+    return led
+
+
+def _behind_process(path: str, top: str, trees: Sequence[str], follower: "_Follower") -> list[str]:
+    """Where a path behind a link of a process leads, if that process is the agent's own program."""
+    parts = _PROCESS_FOLDER.fullmatch(path)
+    if parts is None:
+        return []
+    base = top if parts["link"] == "cwd" else ""
+    led = follower.follow(f"{base}{parts['rest']}" or "/")
+    found = None if led is None else _in_trees(led, trees)
+    return [] if found is None or is_outside_of_tree(found) else [found]
 
 
 class _Follower:

@@ -1,5 +1,6 @@
 """What the server answers: hooks, and verbs that only read. Called in a thread for each request."""
 
+import os
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -8,9 +9,9 @@ from typing import Any
 from msgspec import Struct, json
 
 from dos.agenthooks import dialects, socket_protocol
-from dos.agenthooks.events import Moment
+from dos.agenthooks.events import HookEvent, Moment
 from dos.agenthooks.io.answer import HookReply, answer_hook
-from dos.agenthooks.io.hook_call import Caller, OpenWorld
+from dos.agenthooks.io.hook_call import Caller, HookOptions, OpenWorld, set_up_directory
 from dos.errors import BadInput, DosError, WorkspaceMissing
 from dos.machine import commands
 from dos.machine.peer import Peer
@@ -62,6 +63,8 @@ class Answers:
         self.place = worlds.place
         self._worlds = worlds
         self._root = worlds.place.root
+        folder = worlds.place.state / socket_protocol.SOCKET_FOLDER
+        self._socket = folder / socket_protocol.SOCKET_NAME
 
     def close(self) -> None:
         """Close the journal and all else that was opened."""
@@ -91,15 +94,10 @@ class Answers:
     def hook(
         self, moment: str, dialect: str, event: Mapping[str, Any], caller: Caller
     ) -> HookReply:
-        """Answer the hook of a program. Raises BadInput for an event of another repository."""
+        """Answer the hook of a program. Raises BadInput for a hook of another repository."""
         name = dialect or dialects.DEFAULT
-        parsed = dialects.parse(name, moment, event)
-        if parsed.cwd:
-            self._worlds.find(Path(parsed.cwd))
-        elif caller.pid is not None:
-            event = {**event, "cwd": str(self._directory_of(caller.pid))}
-        else:
-            event = {**event, "cwd": str(self._root)}
+        start = self._set_up_directory(dialects.parse(name, moment, event), caller)
+        self._worlds.find(start)
         open_world: OpenWorld = self._worlds.open_world
         if moment == Moment.STOP:
             open_world = self._worlds.open_unshared  # it asks git, whose process has one user
@@ -111,6 +109,7 @@ class Answers:
                 caller=caller,
                 open_world=open_world,
                 open_store=self._worlds.open_store,
+                options=HookOptions(start=start),
             )
 
     def verb(
@@ -146,17 +145,35 @@ class Answers:
         read_verbs.check(name, request.arguments)
         return self.verb(name, request.arguments, start=start, caller_pid=peer.pid)
 
+    def _set_up_directory(self, event: HookEvent, caller: Caller) -> Path:
+        """Return where a hook was set up: this workspace, for one that was given its address."""
+        if caller.pid is None:
+            return self._root
+        named = caller.environment.get(socket_protocol.SOCKET_VARIABLE, "")
+        if named and os.path.realpath(named) == os.path.realpath(self._socket):
+            return self._root
+        return set_up_directory(event, caller.environment, _process_directory(caller.pid))
+
     def _directory_of(self, pid: int) -> Path:
         """Return where a process works, if that is in this repository; else the root.
 
         Raises BadInput where it is in this repository and not in its workspace.
         """
+        directory = _process_directory(pid)
         try:
-            directory = Path(f"/proc/{pid}/cwd").readlink()
-            self._worlds.find(directory)
+            if directory is not None:
+                self._worlds.find(directory)
         except (OSError, OtherRepository, WorkspaceMissing):
             return self._root
-        return directory
+        return directory or self._root
+
+
+def _process_directory(pid: int) -> Path | None:
+    """Return where a process works; None where that cannot be known."""
+    try:
+        return Path(f"/proc/{pid}/cwd").readlink()
+    except OSError:
+        return None
 
 
 def typed_arguments(name: str, given: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
