@@ -320,7 +320,9 @@ def test_what_is_remembered_of_a_call_is_bounded_whatever_a_program_sends(reposi
     assert decision(said[-1]) == "told"
     ask(event(repository, path="docs/" + "p" * 100_000, tool="w" * 100_000), environment=long)
     raw["tool_response"] = {}
-    honest = posttool(repository, tool_name="Write", tool_input={"TargetFile": "docs/a.md"}, session_id="short")
+    honest = posttool(
+        repository, tool_name="Write", tool_input={"TargetFile": "docs/a.md"}, session_id="short"
+    )
     ask(honest, moment="posttool", environment={"DOS_RUN_ID": RUN})
     events = in_process("journal", "tail", "--json").lines
     assert max(len(json.dumps(each)) for each in events) < 10_000

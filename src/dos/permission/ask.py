@@ -1,5 +1,6 @@
 """The question that every transport asks before a tool is used, and the answers there are."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -64,6 +65,17 @@ class Footprint(Struct, frozen=True, kw_only=True):
     def reads_only(self) -> bool:
         """Whether it is certain that nothing is written."""
         return not self.paths and not self.unknown
+
+
+def joined(footprints: Sequence[Footprint]) -> Footprint:
+    """Return the footprint of one call that several descriptions tell of: whatever any of them
+    writes, and unknown where one is."""
+    paths = dict.fromkeys(path for each in footprints for path in each.paths)
+    return Footprint(
+        paths=tuple(paths),
+        unknown=next((each.unknown for each in footprints if each.unknown), ""),
+        has_no_effect=all(each.has_no_effect for each in footprints),
+    )
 
 
 class Ask(Struct, frozen=True, kw_only=True):

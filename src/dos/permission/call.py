@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dos.permission.ask import Footprint
+from dos.permission.ask import Footprint, joined
 from dos.permission.footprint import read_footprint
 from dos.permission.tools import COMMAND_ARGUMENTS, PATH_ARGUMENTS
 
@@ -18,6 +18,9 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()  # that the protocol names beside the arguments
     command: str = ""  # of a shell tool, where the protocol names it
     cwd: str = ""  # where the tool runs; empty: at the top of the work tree
+    # The same call, as other parts of a request describe it. Which of them the program heeds is not
+    # known, so all are judged.
+    also: tuple["ToolCall", ...] = ()
 
     @property
     def named_paths(self) -> tuple[str, ...]:
@@ -36,7 +39,14 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         return self.command or next((text for text in values if isinstance(text, str)), "")
 
     def footprint(self, root: str) -> Footprint:
-        """Return what the call writes in the work tree with this top. Never raises."""
+        """Return what the call writes in the work tree with this top, by any of its descriptions.
+
+        It never raises.
+        """
+        return joined([each._footprint(root) for each in (self, *self.also)])
+
+    def _footprint(self, root: str) -> Footprint:
+        """What it writes by this description alone."""
         return read_footprint(
             self.tool,
             self.arguments,

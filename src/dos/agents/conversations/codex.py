@@ -161,7 +161,9 @@ def _on_request(state: State, request: object, method: str, params: Record) -> T
     if method == _COMMAND:
         return Turn(state=state, asks=(_command_asked(identity, params),))
     if method == _PATCH:
-        paths = state.patches.get(as_text(params.get("itemId")), ())
+        changes = [*as_list(params.get("changes")), *as_list(params.get("fileChanges"))]
+        shown = state.patches.get(as_text(params.get("itemId")), ())
+        paths = tuple(dict.fromkeys((*shown, *_changed_paths(changes))))
         grant = as_text(params.get("grantRoot"))
         asked = Asks(
             id=identity,
@@ -185,19 +187,31 @@ def _identity(request: object) -> str:
 
 
 def _command_asked(identity: str, params: Record) -> Asks:
-    """The request for a command, without the shell that Codex wraps around it."""
-    command = _inner_command(as_text(params.get("command")))
+    """The request for a command, without the shell that Codex wraps around it.
+
+    Beside it Codex lists the parts that it reads the command as; text that is not in the command is
+    judged too.
+    """
     tool = "Bash"
     if params.get("kind") == "writeStdin":
         tool = "write_stdin"
-    arguments = {"command": command}
-    return Asks(
-        id=identity,
-        tool=tool,
-        arguments=arguments,
-        command=command,
-        cwd=as_text(params.get("cwd")),
-    )
+    command = _inner_command(as_text(params.get("command")))
+    parts = [as_mapping(part).get("command") for part in as_list(params.get("commandActions"))]
+    # A part of the same text is the same command, without the folder that it may have gone to.
+    others = [text for part in parts if (text := as_text(part)) and text not in command]
+    if not command and others:
+        command = others.pop(0)
+    asked = [
+        Asks(
+            id=identity,
+            tool=tool,
+            arguments={"command": each},
+            command=each,
+            cwd=as_text(params.get("cwd")),
+        )
+        for each in (command, *dict.fromkeys(others))
+    ]
+    return structs.replace(asked[0], also=tuple(asked[1:]))
 
 
 def _inner_command(command: str) -> str:
@@ -284,11 +298,17 @@ def _patches_after(patches: Patches, stage: str, item: Record) -> Patches:
     others = {key: paths for key, paths in patches.items() if key != item_id}
     if stage == "item.completed":
         return others
+    paths = (*patches.get(item_id, ()), *_changed_paths(as_list(item.get("changes"))))
+    return {**others, item_id: tuple(dict.fromkeys(paths))}
+
+
+def _changed_paths(changes: list[Any]) -> list[str]:
+    """The paths of changes, with those that files are moved to."""
     paths: list[str] = []
-    for change in map(as_mapping, as_list(item.get("changes"))):
+    for change in map(as_mapping, changes):
         moved = as_text(nested(change, "kind", "move_path"))
         paths += filter(None, (as_text(change.get("path")), moved))
-    return {**others, item_id: tuple(paths)}
+    return paths
 
 
 def _on_turn_end(state: State, turn: Record) -> State:

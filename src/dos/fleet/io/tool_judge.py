@@ -60,7 +60,8 @@ class ToolJudge:
         if asked.tool in _QUESTIONS:
             return self._with_store(asked, via, NOBODY_THERE)
         answer = self._with_store(asked, via)
-        needs_person = self._enforcement.needs_person(asked.tool)
+        tools = (asked.tool, *(each.tool for each in asked.also))
+        needs_person = any(map(self._enforcement.needs_person, tools))
         if isinstance(answer, Allow) and needs_person and asked.tool not in self._allowed:
             if via != PIPE:
                 return self._with_store(asked, via, CANNOT_WAIT)
