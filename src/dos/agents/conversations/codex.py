@@ -5,7 +5,6 @@ only for it. The policy `untrusted` asks before every command but known reads, a
 patch, also where the program's own sandbox is off.
 """
 
-import shlex
 from datetime import datetime
 from typing import Any
 
@@ -21,6 +20,7 @@ from dos.agents.adapter import (
     StreamState,
 )
 from dos.agents.conversation import Asks, Turn
+from dos.agents.conversations.codex_requests import changed_paths, command_asked
 from dos.agents.stream import as_list, as_mapping, as_text, nested
 from dos.permission.ask import Allow, Deny
 
@@ -41,7 +41,6 @@ _REFUSALS: dict[str, dict[str, Any]] = {
     "applyPatchApproval": {"decision": "denied"},
     "execCommandApproval": {"decision": "denied"},
 }
-_SHELLS = ("bash", "sh", "zsh", "dash")
 _KINDS = {
     "contextWindowExceeded": Ending.CONTEXT,
     "sessionBudgetExceeded": Ending.BUDGET_CAP,
@@ -159,11 +158,11 @@ def _on_request(state: State, request: object, method: str, params: Record) -> T
     """A command or a patch is judged; other requests are refused, so that nothing waits."""
     identity = _identity(request)
     if method == _COMMAND:
-        return Turn(state=state, asks=(_command_asked(identity, params),))
+        return Turn(state=state, asks=(command_asked(identity, params),))
     if method == _PATCH:
         changes = [*as_list(params.get("changes")), *as_list(params.get("fileChanges"))]
         shown = state.patches.get(as_text(params.get("itemId")), ())
-        paths = tuple(dict.fromkeys((*shown, *_changed_paths(changes))))
+        paths = tuple(dict.fromkeys((*shown, *changed_paths(changes))))
         grant = as_text(params.get("grantRoot"))
         asked = Asks(
             id=identity,
@@ -184,46 +183,6 @@ def _on_request(state: State, request: object, method: str, params: Record) -> T
 def _identity(request: object) -> str:
     """The id of a request, as the answer has to name it."""
     return json.encode(request).decode()
-
-
-def _command_asked(identity: str, params: Record) -> Asks:
-    """The request for a command, without the shell that Codex wraps around it.
-
-    Beside it Codex lists the parts that it reads the command as; text that is not in the command is
-    judged too.
-    """
-    tool = "Bash"
-    if params.get("kind") == "writeStdin":
-        tool = "write_stdin"
-    command = _inner_command(as_text(params.get("command")))
-    parts = [as_mapping(part).get("command") for part in as_list(params.get("commandActions"))]
-    # A part of the same text is the same command, without the folder that it may have gone to.
-    others = [text for part in parts if (text := as_text(part)) and text not in command]
-    if not command and others:
-        command = others.pop(0)
-    asked = [
-        Asks(
-            id=identity,
-            tool=tool,
-            arguments={"command": each},
-            command=each,
-            cwd=as_text(params.get("cwd")),
-        )
-        for each in (command, *dict.fromkeys(others))
-    ]
-    return structs.replace(asked[0], also=tuple(asked[1:]))
-
-
-def _inner_command(command: str) -> str:
-    """What `bash -lc '…'` runs; any other command as it is."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return command
-    is_shell = len(words) == 3 and words[0].rpartition("/")[2] in _SHELLS
-    if is_shell and words[1] in ("-c", "-lc"):
-        return words[2]
-    return command
 
 
 def _on_notice(state: State, method: str, params: Record) -> State:
@@ -298,17 +257,8 @@ def _patches_after(patches: Patches, stage: str, item: Record) -> Patches:
     others = {key: paths for key, paths in patches.items() if key != item_id}
     if stage == "item.completed":
         return others
-    paths = (*patches.get(item_id, ()), *_changed_paths(as_list(item.get("changes"))))
+    paths = (*patches.get(item_id, ()), *changed_paths(as_list(item.get("changes"))))
     return {**others, item_id: tuple(dict.fromkeys(paths))}
-
-
-def _changed_paths(changes: list[Any]) -> list[str]:
-    """The paths of changes, with those that files are moved to."""
-    paths: list[str] = []
-    for change in map(as_mapping, changes):
-        moved = as_text(nested(change, "kind", "move_path"))
-        paths += filter(None, (as_text(change.get("path")), moved))
-    return paths
 
 
 def _on_turn_end(state: State, turn: Record) -> State:
