@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from commanding import git, in_process
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dos.agenthooks import json_settings, toml_settings
+from dos.agenthooks import json_edit, json_settings, toml_settings
 from dos.agenthooks.json_settings import NotPlain
 from dos.agenthooks.wiring import HOSTS, Form, find_host
 
@@ -70,17 +71,88 @@ def test_our_hooks_go_in_once_and_out_again(name, settings):
     assert kept == list(settings)
 
 
+SPACES = st.text(" \n\t\r", max_size=3)
+ODD_SCALARS = [
+    "1e5",
+    "1.0",
+    "-0.0",
+    "1E+2",
+    "12345678901234567890123",
+    '"\\u00e9"',
+    '"\\/"',
+    "true",
+]
+
+
+@st.composite
+def written_by_hand(draw, value):
+    """The text of a value with blanks and numbers as somebody wrote them."""
+    blank = partial(draw, SPACES)
+    if isinstance(value, dict):
+        members = [
+            f"{blank()}{json.dumps(key)}{blank()}:{blank()}{draw(written_by_hand(each))}{blank()}"
+            for key, each in value.items()
+        ]
+        return "{" + (",".join(members) or blank()) + "}"
+    if isinstance(value, list):
+        items = [f"{blank()}{draw(written_by_hand(each))}{blank()}" for each in value]
+        return "[" + (",".join(items) or blank()) + "]"
+    if isinstance(value, int):
+        return draw(st.sampled_from(ODD_SCALARS))
+    return json.dumps(value)
+
+
 @pytest.mark.parametrize("name", JSON_HOSTS)
-@given(settings=settings_of_a_person(), indent=st.sampled_from([None, 1, 2, 4, 8, "\t"]))
-def test_what_is_written_is_json_with_the_same_values(name, settings, indent):
-    text = json.dumps(settings, indent=indent, ensure_ascii=False)
+@given(data=st.data(), settings=settings_of_a_person())
+def test_what_is_not_ours_keeps_its_text(name, data, settings):
+    """Every value of the person stands in the result as it stood, and in the same order."""
+    host = find_host(name)
+    text = data.draw(SPACES) + data.draw(written_by_hand(settings)) + data.draw(SPACES)
     try:
         parsed = json_settings.parse(text, "settings.json")
     except NotPlain:
         return
-    written = json_settings.format_like(parsed, text)
-    written.encode()
-    assert in_order(json.loads(written)) == in_order(settings)
+    made = json_settings.install(parsed, host, CALLER)
+    written = json_edit.rewrite(text, parsed, made)
+    written.encode("utf-8", "surrogatepass")
+    again = json.loads(written)
+    assert in_order(again) == in_order(made)
+    left = iter(written)
+    assert all(character in left for character in text.strip("{} \t\n\r[]") if settings)
+    assert json_edit.rewrite(written, again, again) == written
+    gone = json_settings.uninstall(again, host)
+    assert in_order(json.loads(json_edit.rewrite(written, again, gone))) == in_order(gone)
+
+
+HAND_WRITTEN = """\ufeff{\r
+\t"model" :\t"m",  "a": [1.0,1e5 , 10000000000000000000000],\r
+\t"hooks": {\r
+\t\t"Stop": [ {"hooks": [ {"command": "bell", "timeout": 1.50} ]} ],\r
+\t\t"PreToolUse": [{"matcher": "X", "hooks": [{"command": "lint", "t": 1E3}]}]\r
+\t},\r
+\t"end": "\\u00e9\\/"\r
+}\r\n \r\n"""
+
+
+@pytest.mark.parametrize("name", JSON_HOSTS)
+def test_only_lines_of_ours_come_and_go(name):
+    host = find_host(name)
+    settings = json_settings.parse(HAND_WRITTEN, "settings.json")
+    made = json_settings.install(settings, host, CALLER)
+    written = json_edit.rewrite(HAND_WRITTEN, settings, made)
+    assert "\n" not in written.replace("\r\n", ""), "the ends of lines are those of the file"
+    assert written.endswith("\r\n}\r\n \r\n")
+    for kept in (
+        '\ufeff{\r\n\t"model" :\t"m",  "a": [1.0,1e5 , 10000000000000000000000],\r\n',
+        '"Stop": [ {"hooks": [ {"command": "bell", "timeout": 1.50} ]}',
+        '"PreToolUse": [{"matcher": "X", "hooks": [{"command": "lint", "t": 1E3}]}',
+        '},\r\n\t"end": "\\u00e9\\/"',
+    ):
+        assert kept in written
+    again = json_settings.parse(written, "settings.json")
+    left = json_edit.rewrite(written, again, json_settings.uninstall(again, host))
+    if host.form is not Form.FLAT:  # which has a version as well
+        assert left == HAND_WRITTEN
 
 
 ODD_NUMBERS = [
@@ -107,7 +179,7 @@ def test_any_text_is_read_or_left_alone(text):
             assert "settings.json" in refusal.message
             continue
         made = json_settings.install(settings, host, CALLER)
-        written = json_settings.format_like(made, text)
+        written = json_edit.rewrite(text, settings, made).removeprefix("\ufeff")
         json.loads(written.encode(), parse_constant=pytest.fail)
 
 

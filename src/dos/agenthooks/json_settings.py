@@ -2,15 +2,14 @@
 
 import json
 import math
-import re
 from typing import Any
 
+from dos.agenthooks import json_edit
 from dos.agenthooks.wiring import Form, Host, group, is_ours, is_tuned
 from dos.errors import BadInput
 from dos.text import quote
 
 Settings = dict[str, Any]
-_HALF = re.compile("[\ud800-\udfff]")  # half of a character
 
 
 class NotPlain(BadInput):
@@ -45,7 +44,7 @@ def parse(text: str, name: str) -> Settings:
             parse_float=finite,
             parse_constant=finite,
         )
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number with too many digits
         raise NotPlain(f"{name} is not plain JSON ({error}), and was not changed") from error
     if not isinstance(settings, dict):
         raise NotPlain(f"{name} holds no JSON object, and was not changed")
@@ -58,16 +57,6 @@ def check_hooks(settings: Settings, name: str) -> None:
     hooks = settings.get("hooks", {})
     if not isinstance(hooks, dict) or not all(isinstance(each, list) for each in hooks.values()):
         raise NotPlain(f"`hooks` in {name} does not have the form of its program")
-
-
-def format_like(settings: Settings, text: str) -> str:
-    """Return settings as JSON with the indent and the last newline of an earlier text."""
-    made = json.dumps(settings, indent=_indent(text), ensure_ascii=False)
-    if not made.isprintable() and _HALF.search(made):  # it can only be written as an escape
-        made = json.dumps(settings, indent=_indent(text))
-    if not text or text.endswith("\n"):
-        made += "\n"
-    return made
 
 
 def install(settings: Settings, host: Host, caller: str, *, force: bool = False) -> Settings:
@@ -139,7 +128,7 @@ def our_entries(settings: Settings) -> dict[str, list[Any]]:
 
 def patch(host: Host, caller: str) -> str:
     """Return what a person adds by hand to a file that dos does not edit."""
-    return format_like(install({}, host, caller), "")
+    return json_edit.rewrite("", {}, install({}, host, caller))
 
 
 def _entries(each: Any) -> list[Any]:
@@ -176,14 +165,3 @@ def _only_ours(each: Any) -> Any:
     if isinstance(each, dict) and "hooks" in each:
         return {**each, "hooks": ours}
     return ours[0]
-
-
-def _indent(text: str) -> int | str:
-    """The indent of the first line that has one; 2 where none has."""
-    for line in text.splitlines()[1:]:
-        blank = line[: len(line) - len(line.lstrip())]
-        if blank.startswith("\t"):
-            return "\t"
-        if blank:
-            return len(blank)
-    return 2

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dos.agenthooks import json_settings, toml_settings
+from dos.agenthooks import json_edit, json_settings, toml_settings
 from dos.agenthooks.json_settings import NotPlain
 from dos.agenthooks.toml_settings import Marks
 from dos.errors import BadInput
@@ -134,7 +134,7 @@ def with_server(text: str, host: Host, dos: str, *, force: bool = False) -> str:
     if present == wanted:
         return text
     changed = {**settings, host.key: {**servers, NAME: wanted}}
-    return json_settings.format_like(changed, text)
+    return json_edit.rewrite(text, settings, changed)
 
 
 def used_command(text: str, host: Host) -> str:

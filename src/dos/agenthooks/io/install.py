@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
-from dos.agenthooks import json_settings, toml_settings
+from dos.agenthooks import json_edit, json_settings, toml_settings
 from dos.agenthooks.io.own_command import dos_command, leads_here, local_caller, own_shim_caller
 from dos.agenthooks.json_settings import NotPlain
 from dos.agenthooks.wiring import Form, Host, shim_caller, verb_caller
@@ -134,7 +134,7 @@ class Wiring:
         changed = json_settings.install(settings, host, self.new_caller, force=force)
         if changed == settings:
             return self.text
-        return json_settings.format_like(changed, self.text)
+        return json_edit.rewrite(self.text, settings, changed)
 
     def state(self) -> State:
         """Return what the file says. Raises NotPlain for one that cannot be read."""
@@ -205,7 +205,7 @@ class Wiring:
         kept = json_settings.uninstall(settings, self.host)
         if kept == settings:
             return self.text
-        return json_settings.format_like(kept, self.text) if kept else None
+        return json_edit.rewrite(self.text, settings, kept) if kept else None
 
     def write_back(self, text: str | None) -> None:
         """Write what `uninstall` returned, and remove the folders that `install` made."""
