@@ -280,6 +280,19 @@ def test_a_hook_for_all_repositories_is_about_the_one_that_the_agent_is_in(
     assert decision(ask(raw, environment=nowhere)) == "deny"
 
 
+def test_antigravity_runs_its_hooks_in_the_folder_of_its_settings(repository, monkeypatch):
+    take("api")
+    assert in_process("hooks", "install", "antigravity").code == 0
+    monkeypatch.chdir(repository / ".agents")
+    for path, said in (("api/new.py", "deny"), ("web/new.py", None)):
+        raw = {
+            "conversationId": "s", "workspacePaths": [str(repository)],
+            "toolCall": {"name": "write_to_file", "args": {"TargetFile": str(repository / path)}},
+        }  # fmt: skip
+        answer = ask(raw, dialect="antigravity", environment={"DOS_HOOK_POSTURE": "block"})
+        assert (answer["decision"] if answer else None) == said
+
+
 def posttool(root, **more):
     return {
         **event(root, command="cat x"),

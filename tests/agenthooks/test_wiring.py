@@ -30,6 +30,7 @@ FOREIGN = {
     "cursor": '{"version": 1, "hooks": {"stop": [{"command": "bell"}]}}\n',
     "codex": '# mine\nmodel = "m"\n\n[features]\nhooks = true  # on',
     "opencode": None,
+    "antigravity": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "bell"}]}]}}\n',
 }
 
 

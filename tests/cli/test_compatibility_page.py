@@ -181,7 +181,6 @@ REFUSED = [
     ("`--driver`, `--job`", "", ("--driver", "job", "loop")),
     ("`--driver`, `--job`", "", ("loop", "--job")),
     ("`init --example`", "", ("init", "--example", "job")),
-    ("`init --hooks antigravity`", "", ("init", "--hooks", "antigravity")),
     ("`init --hooks hermes`", "", ("init", "--hooks", "hermes")),
     ("`loop --enact`", "", ("loop", "--enact")),
     ("`loop --worker-launch-template`", "", ("loop", "--worker-launch-template", "x {lane}")),

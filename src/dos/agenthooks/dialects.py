@@ -1,7 +1,7 @@
 """The dialects of agent programs: how to read the events of each, and how to answer it.
 
 An answer in another program's dialect is silently ignored, so an unknown dialect is an error. The
-dialect of Cursor follows its published schemas: no real Cursor was at hand to try it.
+dialects of Cursor and Antigravity follow their published schemas: neither was at hand to try it.
 """
 
 from collections.abc import Mapping

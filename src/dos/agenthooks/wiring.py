@@ -120,6 +120,18 @@ HOSTS = {
             },
             is_tried=False,
         ),
+        Host(
+            name="antigravity",
+            path=(".agents", "hooks.json"),
+            form=Form.GROUPS,
+            events={
+                "PreToolUse": Moment.PRETOOL,
+                "PostToolUse": Moment.POSTTOOL,
+                "Stop": Moment.STOP,
+            },
+            timeout=None,  # its unit is not documented
+            is_tried=False,
+        ),
     )
 }
 
