@@ -82,6 +82,12 @@ HIDDEN = {
         find f $'-delete\c@'
         find f $'-d\x65lete'
         read -{a,a} PATH
+        printf '-'{v,PATH} .
+        bash {-c,} 'touch x'
+        bash {-c,'touch x'}
+        timeout '5'{,s} touch x
+        echo a > -
+        truncate -{s0,} x
         """,
     "text that is evaluated": r"""
         ((a[`touch x`]))
@@ -377,6 +383,11 @@ WRITES = {
     "git checkout 4.x -- docs/x": (["docs/x"], False),
     "git checkout 4.x docs/x": (["docs/x"], False),
     "echo a > /dev/tcp/h/80": ([], False),
+    "echo a > -": (["-"], False),
+    "touch docs/{a,}": (["docs/a", "docs"], False),
+    "touch {docs/a,}": (["docs/a"], False),
+    "sort -o - x": ([], False),
+    "gzip -": ([], False),
 }
 ACTS = {
     "cat < /dev/tcp/h/80": True, "echo a > /dev/tcp/h/80": True, "exec 3<>/dev/udp/h/53": True,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from dos.permission.shell.effect import Effect, unknown
+from dos.permission.shell.effect import Effect, unknown, without_streams
 from dos.permission.shell.options import Arguments, parse
 from dos.permission.shell.readers import Program
 from dos.permission.shell.syntax.tokens import Word
@@ -121,8 +121,9 @@ class _Packer(Struct, frozen=True, kw_only=True):
 
     def _written(self, found: Arguments) -> list[Word]:
         keeps = (self.keeps or found.has("k", "keep")) and not found.has("rm")
-        writes: list[Word] = [] if keeps else list(found.operands)
-        for word in found.operands:
+        operands = without_streams(found.operands)
+        writes: list[Word] = [] if keeps else list(operands)
+        for word in operands:
             name = f"{word.text}{self.ending}"
             if self._unpacks(found) and word.text.endswith(self.ending):
                 name = word.text.removesuffix(self.ending)

@@ -1,5 +1,7 @@
 """What one command writes: words that name paths, and why there may be more."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct, field, structs
 
 from dos.permission.shell.syntax.tokens import Word
@@ -17,6 +19,11 @@ class Effect(Struct, kw_only=True):
 def unknown(why: str) -> Effect:
     """Return the effect of a command that may write anything."""
     return Effect(unknown=why)
+
+
+def without_streams(words: Sequence[Word]) -> list[Word]:
+    """The words of a program that takes `-` for what it prints."""
+    return [word for word in words if word.text != "-"]
 
 
 def inside(folder: Word, name: Word) -> Word:

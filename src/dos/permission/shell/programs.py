@@ -7,7 +7,7 @@ from msgspec import structs
 
 from dos.permission.shell.archives import ARCHIVERS
 from dos.permission.shell.editors import EDITORS
-from dos.permission.shell.effect import KEPT, Effect, inside, unknown
+from dos.permission.shell.effect import KEPT, Effect, inside, unknown, without_streams
 from dos.permission.shell.git_commands import UNREAD_PATCH
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import Arguments, parse
@@ -157,7 +157,7 @@ def _dd(words: Sequence[Word]) -> Effect:
 def _sorts(words: Sequence[Word]) -> Effect:
     names = ("output", "key", "buffer-size", "field-separator", "temporary-directory", "parallel")
     found = parse(words, "okStT", names)
-    effect = Effect(writes=found.all_values("o", "output"))
+    effect = Effect(writes=without_streams(found.all_values("o", "output")))
     if found.has("compress-program"):
         effect.unknown = "sort runs a program"
     return effect
@@ -168,7 +168,7 @@ def _drops_repeats(words: Sequence[Word]) -> Effect:
     found = parse(words, "fsw", ("skip-fields", "skip-chars", "check-chars"))
     if any(word.text.startswith("+") for word in found.operands):
         return unknown("an option of old can be an operand")
-    return Effect(writes=found.operands[1:2])
+    return Effect(writes=without_streams(found.operands[1:2]))
 
 
 def _dumps(words: Sequence[Word]) -> Effect:
@@ -183,7 +183,7 @@ def _dumps(words: Sequence[Word]) -> Effect:
             is_value = bool(_DUMP_VALUE.fullmatch(text))
         else:
             operands.append(word)
-    return Effect(writes=operands[1:2])
+    return Effect(writes=without_streams(operands[1:2]))
 
 
 def _patch(words: Sequence[Word]) -> Effect:

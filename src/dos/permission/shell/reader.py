@@ -5,7 +5,6 @@ certain, what is written is named and called unknown at once. What the shell exp
 so such a path makes the rest unknown; known paths beside it stay known.
 """
 
-import posixpath
 import re
 from collections.abc import Callable, Sequence
 
@@ -29,19 +28,16 @@ from dos.permission.shell.syntax.tokens import (
     Token,
     Word,
 )
-from dos.permission.shell.variables import Variables
+from dos.permission.shell.variables import Variables, takes_names
 
 MOST_PATHS = 2_000
 DEEPEST = 6  # shells inside one another
 _WRITING = frozenset((">", ">>", ">|", "&>", "&>>", ">&", "<>"))
-_SINKS = name_table("/dev/null /dev/stdout /dev/stderr /dev/tty /dev/zero /dev/full /dev/ptmx")
 _PIPES = ("|", "|&")
 _GOES_ON = ("&&", "|", "|&", "(")  # after which `cd` has succeeded, or nothing follows
 _LOOPS = name_table("for while until select function case")
 _MOVES_LINKS = name_table("mv cp ditto ln rsync tar unzip")
 _SYSTEM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[^/]+|/opt/homebrew/bin/[^/]+")
-_NETWORK = ("/dev/tcp/", "/dev/udp/")
-_NO_FILES = ("/dev/fd/", "/dev/pts/", *_NETWORK)
 _STREAM = re.compile(r"[0-9]+-?|-")
 _OWN_PROGRAM = "a program of its own can write files"
 
@@ -177,7 +173,7 @@ class _Walk:
         self._in_loop = self._in_loop or any(word.text in _LOOPS for word in command.words)
         if command.words and command.words[0].is_keyword:
             self._loop_variable(command.words)
-        words = expansion.expand_words(prefixes.without_keywords(command.words))
+        words = self._expanded(prefixes.without_keywords(command.words))
         for redirect in command.redirects:
             self._redirect(redirect)
         folder = self._folder
@@ -186,6 +182,16 @@ class _Walk:
             self._folder = folder
         elif is_alternative and self._folder != folder:
             self._folder = _Folder(path=None, has_moved=True)
+
+    def _expanded(self, words: Sequence[Word]) -> Sequence[Word]:
+        """The words with their braces expanded; of programs that only read they may be unknown."""
+        expanded = expansion.expand_words(words)
+        name = expanded[0].text if expanded else ""
+        if any(map(expansion.may_be_several, expanded)) and (
+            name not in READERS or takes_names(name)
+        ):
+            self._reading.add_unknown("what the shell expands may be an option")
+        return expanded
 
     def _loop_variable(self, words: Sequence[Word]) -> None:
         keywords = prefixes.leading_keywords(words)
@@ -196,7 +202,7 @@ class _Walk:
         if redirect.variable:
             self._reading.variables.assign(redirect.variable, is_text=False)
         target = redirect.target
-        if target.text.startswith(_NETWORK) or not target.is_literal:
+        if tree_paths.is_network(target.text) or not target.is_literal:
             self._reading.acts = True  # the shell itself opens a connection
         if redirect.operator not in _WRITING:
             if not redirect.body_is_data:
@@ -255,7 +261,7 @@ class _Walk:
         """Words that the shell makes may be options, which decide what a program writes."""
         for word in arguments:
             is_pattern = word.has_glob and word.text[:1] in ("*", "?", "[")
-            if not word.is_literal or is_pattern or expansion.may_be_several(word):
+            if not word.is_literal or is_pattern:
                 self._reading.add_unknown("what the shell expands may be an option")
 
     def _git(self, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
@@ -332,17 +338,7 @@ class _Walk:
             self._folder = structs.replace(self._folder, is_certain=False)
 
     def _enter(self, folder: Word) -> None:
-        """Change the folder as shells do: `..` undoes the last name, also where that is a link."""
-        path = self._folder.path
-        if not folder.is_literal or folder.has_glob or folder.has_brace:
-            path = None
-        elif folder.has_tilde:
-            is_own = folder.text == "~" or folder.text.startswith("~/")
-            path = folder.text if is_own else None
-        elif folder.text.startswith("/"):
-            path = posixpath.normpath(folder.text)
-        elif path is not None and folder.text:
-            path = posixpath.normpath(f"{path}/{folder.text}")
+        path = tree_paths.enter(self._folder.path, folder)
         self._folder = structs.replace(self._folder, path=path, has_moved=True)
 
     def _add(self, effect: Effect) -> None:
@@ -364,7 +360,7 @@ class _Walk:
             self._write_path(name, word)
 
     def _write_path(self, name: str, word: Word) -> None:
-        if not name or name == "-" or name in _SINKS or name.startswith(_NO_FILES):
+        if not name or tree_paths.is_stream(name):
             return
         if word.has_glob and expansion.starts_anywhere(name):
             self._reading.add_unknown("a pattern can match in any folder")

@@ -2,6 +2,40 @@
 
 import posixpath
 
+from dos.permission.shell.syntax.tokens import Word
+
+_STREAMS = frozenset(
+    f"/dev/{name}" for name in ("null", "stdout", "stderr", "tty", "zero", "full", "ptmx")
+)
+_NETWORK = ("/dev/tcp/", "/dev/udp/")
+
+
+def enter(path: str | None, folder: Word) -> str | None:
+    """Return the folder after `cd FOLDER`; None: it is not known.
+
+    As in shells `..` undoes the last name, also where that is a link.
+    """
+    if not folder.is_literal or folder.has_glob or folder.has_brace:
+        return None
+    if folder.has_tilde:
+        is_own = folder.text == "~" or folder.text.startswith("~/")
+        return folder.text if is_own else None
+    if folder.text.startswith("/"):
+        return posixpath.normpath(folder.text)
+    if path is not None and folder.text:
+        return posixpath.normpath(f"{path}/{folder.text}")
+    return path
+
+
+def is_stream(path: str) -> bool:
+    """Whether what is written to a path lands in no file."""
+    return path in _STREAMS or path.startswith(("/dev/fd/", "/dev/pts/", *_NETWORK))
+
+
+def is_network(path: str) -> bool:
+    """Whether a shell takes a path of a redirection for a host and a port."""
+    return path.startswith(_NETWORK)
+
 
 def from_tree(path: str, *, base: str, root: str) -> str:
     """Return a path relative to the top of the work tree; one outside of it is absolute.

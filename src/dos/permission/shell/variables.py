@@ -38,6 +38,7 @@ _SHOWN_ONLY = frozenset("aAxrgpfFlut")  # options of these that evaluate nothing
 _SETS = re.compile(r"[-+][efuvx]+|[-+][efuvx]*o")
 _SET_NAMES = name_table("errexit nounset noglob pipefail verbose xtrace")
 _SHELL_OPTIONS = name_table("extglob nullglob globstar dotglob failglob nocaseglob nocasematch")
+_OTHERS = name_table("[ let printf set shopt test")
 _COMBINES = name_table("-a -o ( )")
 _EVALUATES = "{} evaluates its words"
 
@@ -45,6 +46,11 @@ _EVALUATES = "{} evaluates its words"
 def steers(name: str) -> bool:
     """Whether a variable decides what programs do, or which ones are run."""
     return bool(_STEERS.fullmatch(name))
+
+
+def takes_names(builtin: str) -> bool:
+    """Whether a program of the shell is given names of variables, or evaluates its words."""
+    return builtin in _DECLARES or builtin in _NAMED or builtin in _OTHERS
 
 
 class Variables(Struct, kw_only=True):

@@ -56,7 +56,10 @@ def expand_words(words: Sequence[Word]) -> list[Word]:
         if names is None:
             expanded.append(word)
         else:
-            expanded += [structs.replace(word, text=name, has_brace=False) for name in names]
+            # A word that nothing is left of is no word.
+            expanded += [
+                structs.replace(word, text=name, has_brace=False) for name in names if name
+            ]
     return expanded
 
 
