@@ -239,6 +239,7 @@ soups = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 @settings(max_examples=long(150, 20_000))
 @given(command=commands)
 @example("cd missing; rm top")
+@example("! cd api/a.txt && rm api/a.txt")
 @example("cat <<E\na\\\nE\ntouch docs/new\nE")
 def test_every_file_that_a_command_changes_is_in_its_footprint(scratch, command):
     check(scratch, "bash", command)

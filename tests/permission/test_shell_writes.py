@@ -359,6 +359,7 @@ if cd docs; then rm x; fi             :: docs/x
 for d in a b; do cd docs && rm x; done :: docs/x
 { cd docs; } | cat; rm x              :: docs/x
 true || cd docs && rm x               ::
+! cd docs && rm x                     ::
 cd $x && rm y                         ::
 cd - && rm y                          ::
 CDPATH=docs cd sub && rm x            :: sub/x

@@ -171,8 +171,10 @@ class _Walk:
     def _run(self, command: _Command, *, is_in_pipe: bool, is_alternative: bool) -> None:
         """Read one command. In a pipe it has a process of its own, and changes no folder here."""
         self._in_loop = self._in_loop or any(word.text in _LOOPS for word in command.words)
-        if command.words and command.words[0].is_keyword:
-            self._loop_variable(command.words)
+        keywords = prefixes.leading_keywords(command.words)
+        if keywords and keywords[-1].text in ("for", "select"):
+            self._reading.variables.loop(command.words[len(keywords) :])
+        is_negated = any(word.text == "!" for word in keywords)  # what follows it has failed
         words = self._expanded(prefixes.without_keywords(command.words))
         for redirect in command.redirects:
             self._redirect(redirect)
@@ -180,7 +182,7 @@ class _Walk:
         self._command(words, command.redirects)
         if is_in_pipe:
             self._folder = folder
-        elif is_alternative and self._folder != folder:
+        elif (is_alternative or is_negated) and self._folder != folder:
             self._folder = _Folder(path=None, has_moved=True)
 
     def _expanded(self, words: Sequence[Word]) -> Sequence[Word]:
@@ -192,11 +194,6 @@ class _Walk:
         ):
             self._reading.add_unknown("what the shell expands may be an option")
         return expanded
-
-    def _loop_variable(self, words: Sequence[Word]) -> None:
-        keywords = prefixes.leading_keywords(words)
-        if keywords[-1].text in ("for", "select"):
-            self._reading.variables.loop(words[len(keywords) :])
 
     def _redirect(self, redirect: Redirect) -> None:
         if redirect.variable:
