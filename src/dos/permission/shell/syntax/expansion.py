@@ -8,8 +8,8 @@ from msgspec import structs
 from dos.permission.shell.syntax.tokens import Word
 
 MOST_NAMES = 64
+MOST_BRACES = 12  # so that those inside one another are few
 LONGEST_PATH = 4_096  # characters; no system takes more
-_BRACES = re.compile(r"\{([^{}]*+)\}")
 _SEQUENCE = re.compile(r"\{[^{},]*\.\.[^{},]*\}")
 _BRACE = re.compile(r"\{[^{}]*(?:,|\.\.|\{)")
 _PATTERN = re.compile(r"[*?\[]")
@@ -23,29 +23,49 @@ def expand_braces(word: Word) -> list[str] | None:
         return [word.text]
     if word.is_quoted or _SEQUENCE.search(word.text):  # which braces were quoted is not known
         return None
-    done: list[str] = []
-    waiting = [word.text]
-    while waiting:
-        if len(done) + len(waiting) > MOST_NAMES:
+    if word.text.count("{") > MOST_BRACES:
+        return None
+    return _expanded(word.text)
+
+
+def _expanded(text: str) -> list[str] | None:
+    """What braces stand for, in the order of a shell; None where some are not closed."""
+    start = text.find("{")
+    if start < 0:
+        return [text]
+    parts: list[str] = []
+    depth = 0
+    begin = start + 1
+    for place in range(start, len(text)):
+        letter = text[place]
+        depth += (letter == "{") - (letter == "}")
+        if not depth or (depth == 1 and letter == ","):
+            parts.append(text[begin:place])
+            begin = place + 1
+        if not depth:
+            break
+    if depth:
+        return [text] if "," not in text else None
+    return _combined(text[:start], parts, text[begin:])
+
+
+def _combined(before: str, parts: Sequence[str], after: str) -> list[str] | None:
+    """Each of the parts between what stands around their braces."""
+    if len(parts) == 1:  # no choice: the braces stay
+        if "," in parts[0] or "," in after:  # which shells read in their own way
             return None
-        name = waiting.pop(0)
-        braces = _first_choice(name)
-        if braces is None:
-            if _is_left_over(name):
+        choices = [f"{{{parts[0]}}}"]
+    else:
+        choices = []
+        for part in parts[: MOST_NAMES + 1]:
+            found = _expanded(part)
+            if found is None:
                 return None
-            done.append(name)
-            continue
-        for choice in braces[1].split(",")[: MOST_NAMES + 1]:
-            waiting.append(name[: braces.start()] + choice + name[braces.end() :])
-    return done
-
-
-def _first_choice(name: str) -> re.Match[str] | None:
-    """The first braces with a comma in them, and no braces inside."""
-    for braces in _BRACES.finditer(name):
-        if "," in braces[1]:
-            return braces
-    return None
+            choices += found
+    ends = _expanded(after)
+    if ends is None or len(choices) * len(ends) > MOST_NAMES:
+        return None
+    return [f"{before}{choice}{end}" for choice in choices for end in ends]
 
 
 def expand_words(words: Sequence[Word]) -> list[Word]:
@@ -66,12 +86,6 @@ def expand_words(words: Sequence[Word]) -> list[Word]:
 def may_be_several(word: Word) -> bool:
     """Whether a word has braces that can stand for several words."""
     return word.has_brace and bool(_BRACE.search(word.text))
-
-
-def _is_left_over(name: str) -> bool:
-    """Whether a choice is left in a name: with braces inside, or with too few of them."""
-    comma = name.find(",", name.find("{")) if "{" in name else -1
-    return comma >= 0 and "}" in name[comma:]
 
 
 def starts_anywhere(name: str) -> bool:
