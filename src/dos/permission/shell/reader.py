@@ -138,6 +138,7 @@ class _Walk:
             self._reading.add_unknown("the result of a command substitution is not known")
             _Walk(self._reading, self._folder.path, self._depth).script(nested)
         self._reading.variables.read_script(script)
+        self._reading.add_unknown(script.unknown)
         parsed = parse_commands(script.tokens)
         self._reading.add_unknown(parsed.unknown)
         self._reading.variables.evaluate(frozenset(parsed.evaluated))

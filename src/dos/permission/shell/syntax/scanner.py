@@ -135,7 +135,7 @@ class _Scanner:
         tokens = self._found.tokens
         is_loop = bool(tokens) and isinstance(tokens[-1], Word) and tokens[-1].text == "for"
         if not is_loop:
-            self._found.substitutions.append(Script())
+            self._found.unknown = "not every shell has (("
             if _TWO_WORDS.search(without_substitutions(self._text[start + 2 : end - 2])):
                 return None
         self._evaluated(start + 2, end)
@@ -287,7 +287,7 @@ class _Scanner:
             self._parameter(draft, is_quoted=is_quoted)
         elif text.startswith("$[", start):
             self._position += 2
-            self._found.substitutions.append(Script())  # arithmetic of old, or text
+            self._found.unknown = "not every shell has $["
             draft.add_expansion("", is_quoted=is_quoted)
         elif text.startswith("$'", start) and not is_quoted:
             self._ansi(draft)

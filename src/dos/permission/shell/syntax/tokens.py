@@ -61,4 +61,5 @@ class Script(Struct, kw_only=True):
     tokens: list[Token] = field(default_factory=list)
     substitutions: list["Script"] = field(default_factory=list)
     arithmetic: list[str] = field(default_factory=list)  # as it was written
+    unknown: str = ""  # why it may mean something else
     parameters: list[str] = field(default_factory=list)  # between the braces of `${…}`
