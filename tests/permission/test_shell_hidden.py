@@ -232,6 +232,19 @@ HIDDEN = {
         git ls-remote ext::'touch x'
         git ls-remote --upload-pack=./evil .
         git help -w log
+        git rm --dry-run --no-dry-run x
+        git clean -n --no-dry-run x
+        git apply --check --no-check --apply x
+        git clone -c core.sshCommand=./evil host:r docs/r
+        git clone ext::'touch x' docs/r
+        patch --prefix --dry-run f
+        mkdir -Z docs/x
+        mkdir --context docs/x
+        fd -gx touch
+        dos plan --tick
+        dos plan --ti
+        dos doctor --fix
+        dos report --html docs/x.html
         git -C $x log
         git -C "$x" $y
         """,
@@ -308,6 +321,14 @@ READS = r"""
     git ls-remote origin
     git ls-remote --heads https://h/r
     git help log
+    git rm -rn --quiet docs
+    git clean -ndx
+    git apply --check --stat -p1 f.patch
+    patch --dry-run -p1 < f.patch
+    fd -H -e py -d 2 x
+    fd -g '*.py'
+    dos plan --once
+    dos report
     sed 'v;p' a
     sed -nE '/a/,+3{s/x/y/;p}' f
     awk -F, '{n += $2} END {printf "%d\n", n}' f
@@ -374,6 +395,9 @@ WRITES = {
     "emacs -batch -l ert -l tests.el -f ert-run-tests-batch-and-exit": ([], True),
     "emacs -Q --batch -L . -l tests.el": ([], True),
     "emacs docs/x": (["docs/x"], True),
+    "git clone --filter blob:none https://h/r docs/r": (["docs/r"], False),
+    "git clone --depth 1 -q https://h/r docs/r": (["docs/r"], False),
+    "mkdir -m 755 -p docs/x": (["docs/x"], False),
     "git checkout 4.x": ([], True),
     "git checkout release-4.x": ([], True),
     "git checkout v2.0.rc1": ([], True),

@@ -36,6 +36,15 @@ _TAKES_OPERANDS = {"config": ("--get", "--get-all", "--get-regexp"), "tag": ("-l
                    "branch": ("--list",)}  # fmt: skip
 ASKS_REMOTE = "ls-remote"  # it reads, on another machine
 _RUNS = ("ext-diff", "O", "open-files-in-pager", "upload-pack", "exec", "lost-found")
+_ADDRESS = "an address can name a program to run"
+# Options beside which a command is known to do what another one says: `--no-dry-run` is none.
+_QUIET = ("quiet", "force", "verbose", "ignore-unmatch")
+_APPLY_VALUED = ("directory", "exclude", "include", "whitespace")
+_APPLY_FLAGS = name_table("""
+    check stat numstat summary reverse index cached recount unidiff-zero 3way
+    """)
+_CLONE_VALUED = ("branch", "origin", "depth", "filter", "jobs", "shallow-since", "reference")
+_CLONE_FLAGS = name_table("single-branch no-checkout bare mirror no-tags progress sparse")
 UNREAD_PATCH = "the patch comes from elsewhere"
 _GATE = "the commit gate looks at what git {} changes"
 _TREE = "git {} can change any file of the tree"
@@ -110,7 +119,7 @@ def _removes(words: Sequence[Word]) -> Effect:
     found = parse(words, "", ("pathspec-from-file",))
     if found.has("cached"):
         return unknown(_GATE.format("rm --cached"))
-    if found.has("n", "dry-run"):
+    if found.has("n", "dry-run") and found.has_only("nrfq", ("dry-run", *_QUIET)):
         return Effect()
     return _operands_or_tree(found.operands, "rm")
 
@@ -121,7 +130,7 @@ def _moves(words: Sequence[Word]) -> Effect:
 
 def _cleans(words: Sequence[Word]) -> Effect:
     found = parse(words, "e", ("exclude",))
-    if found.has("n", "dry-run"):
+    if found.has("n", "dry-run") and found.has_only("ndfxXeq", ("dry-run", "exclude", *_QUIET)):
         return Effect()
     return _operands_or_tree(found.operands, "clean")
 
@@ -136,7 +145,7 @@ def _reads(words: Sequence[Word]) -> Effect:
 def _asks_remote(words: Sequence[Word]) -> Effect:
     """`git ls-remote` reads, unless its address names a program."""
     if any("::" in word.text for word in words):
-        return unknown("an address can name a program to run")
+        return unknown(_ADDRESS)
     return _reads(words)
 
 
@@ -209,11 +218,9 @@ def _resets(words: Sequence[Word]) -> Effect:
 
 
 def _applies(words: Sequence[Word]) -> Effect:
-    found = parse(
-        words, "pC", ("directory", "exclude", "include", "whitespace", "build-fake-ancestor")
-    )
-    writes = found.has("apply", "build-fake-ancestor")
-    if found.has("check", "stat", "numstat", "summary") and not writes:
+    found = parse(words, "pC", (*_APPLY_VALUED, "build-fake-ancestor"))
+    shows = found.has("check", "stat", "numstat", "summary")
+    if shows and found.has_only("pCvqRz", (*_APPLY_VALUED, *_APPLY_FLAGS, *_QUIET)):
         return Effect()
     if found.has("cached"):
         return unknown(_GATE.format("apply --cached"))
@@ -236,10 +243,15 @@ def _worktrees(words: Sequence[Word]) -> Effect:
 
 
 def _clones(words: Sequence[Word]) -> Effect:
-    found = parse(words, "bocuj", ("branch", "origin", "config", "depth", "reference", "template"))
+    found = parse(words, "bocuj", _CLONE_VALUED)
     if len(found.operands) < 2:
         return unknown("the name of the cloned folder is not known")
-    return Effect(writes=found.operands[1:2])
+    effect = Effect(writes=found.operands[1:2])
+    if not found.has_only("bojnqv", (*_CLONE_VALUED, *_CLONE_FLAGS, *_QUIET)):
+        effect.unknown = "an option of git runs a program or writes files"
+    if "::" in found.operands[0].text:
+        effect.unknown = _ADDRESS
+    return effect
 
 
 def _inits(words: Sequence[Word]) -> Effect:

@@ -21,6 +21,9 @@ _FIND_TESTS = name_table(
     "-name -iname -path -ipath -wholename -regex -iregex -newer -mtime -mmin -size -perm"
 )
 _DUMP_VALUE = re.compile(r"--?(?:c|cols|g|groupsize|l|len|n|name|o|offset|R|s|seek|skip)")
+_PATCH_NAMES = name_table("""
+    dry-run strip reverse forward quiet silent force batch verbose input directory unified
+    """)
 _FIND_OUTPUTS = ("-fprint", "-fprint0", "-fls", "-fprintf")
 
 
@@ -189,7 +192,7 @@ def _dumps(words: Sequence[Word]) -> Effect:
 def _patch(words: Sequence[Word]) -> Effect:
     """`patch` writes its operand, or what the patch names, and files beside them."""
     found = parse(words, "dioprBDFVYz", ("directory", "input", "output", "reject-file", "strip"))
-    if found.has("dry-run"):
+    if found.has("dry-run") and found.has_only("pRNEflstubdiv0123456789", _PATCH_NAMES):
         return Effect()
     effect = unknown("what a patch changes is not in the command")
     if not found.operands and not found.has("i", "input", "o", "output", "r", "e", "ed"):
@@ -203,8 +206,8 @@ PROGRAMS: dict[str, Program] = {
     "rmdir": _all_operands(),
     "unlink": _all_operands(),
     "shred": _all_operands("ns", "iterations", "size", "random-source"),
-    "mkdir": _all_operands("mZ", "mode", "context"),
-    "mkfifo": _all_operands("mZ", "mode", "context"),
+    "mkdir": _all_operands("m", "mode"),
+    "mkfifo": _all_operands("m", "mode"),
     "touch": _all_operands("drt", "date", "reference", "time"),
     "truncate": _all_operands("sr", "size", "reference"),
     "fallocate": _all_operands("lo", "length", "offset"),

@@ -123,7 +123,7 @@ UNLESS: dict[str, Program] = {
     "column": _unless("o"),
     "date": _unless("s", "set"),
     "dos": _calls_dos,
-    "fd": _unless("xX", "exec", "exec-batch", values="egEtdjS"),
+    "fd": _unless("xX", "exec", "exec-batch", values="deEtjScoC"),
     "file": _unless("C", "compile", values="Ffme"),
     "hash": _unless("p"),
     "history": _unless("wars"),
