@@ -185,6 +185,11 @@ GROWING = {
     "escaped": "\\a", "cases": "case a in a) b;; esac; ", "words of sed": "sed -e s/a/b/ -e p x;",
     "git": "git -C a log ; ", "diffs": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
     "backslashes": "\\\\",
+    "loops": "for x in a; do b; done; ", "choices": "case a in (b|c) d;; e) f;; esac; ",
+    "evaluated": "$((x + 1)) $[1] ", "subscripts": "${x[y]:1} a[b]=1 ", "open subscripts": "a[",
+    "choices of words": "x{a,b}y ", "choices in choices": "{a,{b,", "escapes": "$'\\x41\\u0042' ",
+    "loops without a name": "for do ", "patterns": "case a in b|",
+    "split heredocs": "cat <<E\na\\\n",
 }  # fmt: skip
 BEFORE = ("", "echo ", "sed -n '", "cat <<E\n", "git apply <<'E'\n", "rm ")
 
