@@ -123,7 +123,7 @@ class Paths(Table, frozen=True, kw_only=True):
     replan_dir: str = ".dos/replan"
     """Not read by this version; accepted because dos-kernel files may set it."""
     soaks_index: str = ".dos/soaks/index.yaml"
-    """Index of soaks in YAML; a unit whose soak is in progress does not count as shipped."""
+    """Index of soaks in YAML; a unit whose soak is in progress has not shipped, and is held."""
     picker_audits: str = ".dos/picker_audits"
     """Not read by this version; accepted because dos-kernel files may set it."""
     archive_lock: str = ".dos/leases/.archive.lock"

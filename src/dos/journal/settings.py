@@ -38,8 +38,7 @@ class Retention(Table, frozen=True, kw_only=True):
     runs_keep_last: Keep = 200
     """Runs of each lane whose logs are kept, with the running one; 0 and 1 count as 2."""
     verdicts_keep_last: Keep = 500
-    """Verdicts of verbs that `dos journal prune` keeps beside those of one day, and packets that
-    `dos reap` keeps."""
+    """Verdicts kept by `dos journal prune`, beside those of one day; packets kept by `dos reap`."""
     hook_events_keep: Keep = 20_000
     """Tool calls and answers of hooks that `dos journal prune` keeps beside those of one day."""
     audits_keep_last: Keep = 200

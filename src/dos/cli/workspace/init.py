@@ -18,7 +18,8 @@ from dos.cli.workspace import extras
 from dos.cli.workspace.extras import Extras
 from dos.config import scaffold
 from dos.config.layout.commands import infer_commands
-from dos.config.layout.lanes import infer_lanes, infer_lanes_from_directory, is_noise
+from dos.config.layout.lanes import infer_lanes, infer_lanes_from_directory
+from dos.config.layout.noise import is_noise
 from dos.config.load import FILE_NAME, load
 from dos.errors import BadInput, WorkspaceMissing
 from dos.git import commits

@@ -12,18 +12,13 @@ from pathlib import Path, PurePosixPath
 
 from dos import regions
 from dos.config.layout import packages
+from dos.config.layout.noise import NOISE
 from dos.errors import NameInvalid, RegionInvalid
 from dos.fields import LONGEST_LANE_NAME
 from dos.lanes.policy import Lanes
 from dos.text import comparison_key, validated_name
 
 EVERYTHING = "**/*"
-# Folders that are no part of the code: of tools, environments and builds.
-NOISE = frozenset((
-    ".git", ".dos", ".idea", ".vscode", ".env", ".venv", ".eggs", ".tox", ".mypy_cache",
-    ".pytest_cache", ".ruff_cache", "__pycache__", "build", "dist", "env", "htmlcov",
-    "node_modules", "site-packages", "target", "venv",
-))  # fmt: skip
 CAP = 12
 _TESTS = frozenset((
     "test", "tests", "spec", "specs", "__tests__", "e2e", "integration", "integration-tests",
@@ -382,11 +377,6 @@ def _folders(root: Path) -> list[str]:
     except OSError:
         return []
     return sorted(name for name in names if not name.startswith(".") and name not in NOISE)
-
-
-def is_noise(path: str) -> bool:
-    """Whether a path lies in the output of a build, a cache or an environment, by its folders."""
-    return not NOISE.isdisjoint(path.split("/")[:-1])
 
 
 def is_usable_lane_name(name: str) -> bool:
