@@ -323,3 +323,20 @@ def test_a_landing_that_was_reverted_has_not_landed(repository):
     record(repository, U1=sha)
     git(repository, "revert", "--no-edit", "HEAD")
     assert "reverted" in truths(repository, "U1")["U1"].why
+
+
+def test_a_landing_whose_soak_is_in_progress_has_not_shipped_and_is_not_undone(repository):
+    (repository / "dos.toml").write_text("")
+    folder = repository / ".dos" / "soaks"
+    folder.mkdir(parents=True)
+    index = folder / "index.yaml"
+    index.write_text("soaks:\n- {id: u1, plan: A, status: in_progress}\n")
+    sha = commit(repository, "A/U1: work", work="def work():\n    return 1\n")
+    record(repository, U1=sha)
+    soaking = truths(repository, "U1")["U1"]
+    assert isinstance(soaking, NotLanded) and soaking.soaks
+    shown = landed.corrected_by_git(UnitState(landed=sha), soaking)
+    assert (shown.landed, shown.undone) == ("", "") and shown.soaking
+    index.write_text("soaks:\n- {id: u1, plan: A, status: done}\n")
+    commit(repository, "End the soak")
+    assert truths(repository, "U1")["U1"].commit == sha

@@ -14,7 +14,7 @@ _SOAK_GATE = "SOAK_GATE"
 _EDITS = {
     "DRAFT_CLASS": "change its class to active",
     "OPERATOR_GATED": "decide it, and remove `gated`",
-    "SOAK_OPEN": "wait for the date, or remove `soak until`",
+    "SOAK_OPEN": "wait for its end, or end the soak (`soak until`, [paths] soaks_index)",
 }
 
 

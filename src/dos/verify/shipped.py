@@ -147,6 +147,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     limits: tuple[str, ...] = ()
     expected: tuple[str, ...] = ()
     is_declared: bool = True
+    soaking: bool = False  # it would have shipped, but its soak has not ended
     imported_nowhere: str = ""  # a new module of the commit that nothing refers to: a note
 
     @property
@@ -173,7 +174,10 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
         return _without_candidates(evidence, general)
     # The newest of equals: `max` keeps the first, and they come newest first.
     best, candidate = max(assessed, key=lambda pair: _strength(pair[0], pair[1], policy))
-    answer, reason = _answer(best, candidate, evidence, policy)
+    answer, reason = _answer(best, candidate, policy)
+    soaking = answer is Answer.SHIPPED and evidence.soaking is True
+    if answer is Answer.SHIPPED:
+        answer, reason = _after_soak(reason, evidence.soaking)
     undone_by = best.undone_by or None
     return Verdict(
         answer=answer,
@@ -191,6 +195,7 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
         undone_by=undone_by if answer is Answer.UNDONE else None,
         limits=evidence.limits,
         expected=evidence.expected,
+        soaking=soaking,
         imported_nowhere=best.unimported if answer is Answer.SHIPPED else "",
     )
 
@@ -230,12 +235,11 @@ def _meets(commit: CandidateCommit, candidate: Candidate, policy: Policy) -> boo
     return True
 
 
-def _answer(
-    best: CandidateCommit, candidate: Candidate, evidence: Evidence, policy: Policy
-) -> tuple[Answer, str]:
+def _answer(best: CandidateCommit, candidate: Candidate, policy: Policy) -> tuple[Answer, str]:
     """The answer by the strongest candidate, with its reason.
 
-    CI and soaks can only lower an answer: they are asked after the evidence in git suffices.
+    CI and soaks can only lower an answer: they are asked after the evidence in git suffices, soaks
+    last (`_after_soak`).
     """
     reason = "; ".join(candidate.reasons)
     if not best.is_merged:
@@ -248,10 +252,15 @@ def _answer(
         state = best.ci or "NO_SIGNAL"
         why = f"its CI run is not green ({state}), and [verify] ci requires it"
         return Answer.UNPROVEN, f"{reason}; {why}"
-    if isinstance(evidence.soaking, Unknown):
-        why = f"whether it is still soaking could not be read: {evidence.soaking.why}"
+    return Answer.SHIPPED, reason
+
+
+def _after_soak(reason: str, soaking: bool | Unknown) -> tuple[Answer, str]:
+    """The answer for work that is there: it ships when its soak is over."""
+    if isinstance(soaking, Unknown):
+        why = f"whether it is still soaking could not be read: {soaking.why}"
         return Answer.CANNOT_TELL, f"{reason}; {why}"
-    if evidence.soaking:
+    if soaking:
         return Answer.NOT_SHIPPED, f"{reason}; it is still soaking"
     return Answer.SHIPPED, reason
 

@@ -82,7 +82,7 @@ def evidence_without_cooldown(
         in_flight=f"run {known.claimed_by}" if known.claimed_by in live else False,
         plan_class=unit.plan_class,
         operator_gated=_gate(unit, known),
-        soak_open=_soak(unit, now_ms),
+        soak_open=_soak(unit, known, now_ms),
         dependency_unmet=", ".join(unmet),
         now_ms=now_ms,
     )
@@ -135,8 +135,10 @@ def _gate(unit: Unit, known: fleet.UnitState) -> Flag:
     return known.undone or unit.gated
 
 
-def _soak(unit: Unit, now_ms: int) -> Flag:
+def _soak(unit: Unit, known: fleet.UnitState, now_ms: int) -> Flag:
     """When a unit's soak ends, while it has not; an end that cannot be read has not come."""
+    if known.soaking:
+        return "the index of soaks has it in progress"
     if not unit.soak_until:
         return False
     end = soak_end(unit.soak_until)

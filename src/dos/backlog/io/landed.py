@@ -37,6 +37,7 @@ class NotLanded(Struct, frozen=True):
 
     why: str
     is_claimed: bool = False  # a commit or the journal says that it is done, or was
+    soaks: bool = False  # its work is there, and its soak has not ended
 
 
 Truth = Landed | NotLanded | Unknown
@@ -122,6 +123,8 @@ def corrected_by_git(unit: UnitState, truth: Truth) -> UnitState | None:
         return None  # a landing of it is in progress, and its worker finishes it
     if isinstance(truth, Landed) and not unit.landed:
         return structs.replace(unit, landed=truth.commit)
+    if isinstance(truth, NotLanded) and truth.soaks:
+        return structs.replace(unit, landed="", soaking=True)
     if isinstance(truth, NotLanded) and unit.landed:
         # It was removed for a reason: no worker does it again before a person says so.
         undone = f"it had landed as {unit.landed[:9]}: {truth.why}"
@@ -286,7 +289,7 @@ def _truth(
     """The truth about a unit by the target's verdict and by the journal's landing, if any."""
     if not isinstance(verdict, Unknown) and verdict.shipped:
         return Landed(verdict.sha, verdict.source)
-    if not commit:
+    if not commit or (not isinstance(verdict, Unknown) and verdict.soaking):
         return _truth_of_verdict(verdict)
     if isinstance(on_target, Unknown):
         return on_target
@@ -298,11 +301,9 @@ def _truth(
 
 
 def _truth_of_verdict(verdict: Verdict | Unknown) -> Truth:
-    if isinstance(verdict, Unknown):
-        return verdict
-    if verdict.answer is Answer.CANNOT_TELL:
-        return Unknown(verdict.reason)
-    return NotLanded(verdict.reason, is_claimed=bool(verdict.candidates))
+    if isinstance(verdict, Unknown) or verdict.answer is Answer.CANNOT_TELL:
+        return verdict if isinstance(verdict, Unknown) else Unknown(verdict.reason)
+    return NotLanded(verdict.reason, is_claimed=bool(verdict.candidates), soaks=verdict.soaking)
 
 
 def _is_undone_since(git: Reader, commit: str, verdict: Verdict) -> bool:

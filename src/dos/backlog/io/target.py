@@ -48,7 +48,9 @@ def apply_shown_units(fleet: FleetState, shown: ShownUnits, answers: Decisions) 
         else:
             undone = unit.undone
         # What was tried or claimed since then is in the journal's state.
-        units[name] = structs.replace(before, landed=unit.landed, undone=undone)
+        units[name] = structs.replace(
+            before, landed=unit.landed, undone=undone, soaking=unit.soaking
+        )
     if not units:
         return fleet
     return structs.replace(fleet, units={**fleet.units, **units})

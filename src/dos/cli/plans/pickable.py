@@ -1,9 +1,9 @@
 """Check whether a worker may take a unit now.
 
-If not, one reason is given. Without --state the facts are read from the journal, the plan documents
-and the live leases. With it they are given: shipped unparseable in_flight soft_claimed_elsewhere
-stale_claim plan_class operator_gated soak_open dependency_unmet cooldown_until_ms, tested in that
-order.
+If not, one reason is given. Without --state the facts are read from the journal, the plan
+documents, git and the live leases; where git cannot tell what has landed, the answer is unknown.
+With it they are given: shipped unparseable in_flight soft_claimed_elsewhere stale_claim plan_class
+operator_gated soak_open dependency_unmet cooldown_until_ms, tested in that order.
 """
 
 from typing import Annotated
@@ -17,6 +17,7 @@ from dos.errors import BadInput
 from dos.reasons import table
 from dos.text import validated_name
 from dos.times import now_ms
+from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -60,8 +61,27 @@ def run(args: Args, context: Context) -> Reply:
         validated_name(args.unit, "unit")
     if args.state is not None:
         return _reply(pickable.judge(_parse_state(args.state, args.unit, now)))
-    evidence, waits = _gather(args.unit, context, now)
+    gathered = _gather(args.unit, context, now)
+    if isinstance(gathered, Unknown):
+        return _nobody_knows(args.unit, f"landings could not be read: {gathered.why}")
+    evidence, waits = gathered
     return _reply(pickable.judge(evidence), waits)
+
+
+def _nobody_knows(unit: str, why: str) -> Reply:
+    """Return that the unit is held until git can be read: it may have landed."""
+    return Reply(
+        code=EXITS["unknown"],
+        text=f"UNKNOWN  {why}",
+        data={
+            "unit": unit,
+            "held": True,
+            "reason": "UNKNOWN",
+            "evidence": why,
+            "redispatch_invariant": False,
+            "waiting": [],
+        },
+    )
 
 
 def _reply(verdict: Verdict, waits: Waits | None = None) -> Reply:
@@ -83,8 +103,10 @@ def _reply(verdict: Verdict, waits: Waits | None = None) -> Reply:
     return Reply(code=verdict.exit_code, text=text, data=data, next_action=next_action)
 
 
-def _gather(unit: str, context: Context, now: int) -> tuple[Evidence, Waits]:
+def _gather(unit: str, context: Context, now: int) -> tuple[Evidence, Waits] | Unknown:
     """Return the facts about the unit, and everything that the unit or its lane waits for.
+
+    Unknown where git cannot tell what has landed and nothing else holds the unit.
 
     Imported here: a call with --state needs none of this.
     """
@@ -103,6 +125,8 @@ def _gather(unit: str, context: Context, now: int) -> tuple[Evidence, Waits]:
         answers=observation.answers,
         now_ms=now,
     )
+    if observation.target_problem and not pickable.judge(evidence).held:
+        return Unknown(observation.target_problem)
     return evidence, outlook.waits.units.get(evidence.unit, ())
 
 
