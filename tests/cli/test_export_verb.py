@@ -16,6 +16,7 @@ from patience import PATIENCE
 
 from dos.journal import streams
 from dos.journal.events.doors import HookAnswered, VerdictGiven
+from dos.outward.export import severity
 from dos.world import World, open_journal
 
 KILLED_BEFORE_THE_RECORD = """
@@ -284,3 +285,17 @@ def test_a_plugin_gets_its_options_and_nothing_that_it_does_ends_the_verb(
     failed = dos("export", "--to", "mine", "--path", "raise", "--since", "auto")
     assert failed.code == 1
     assert "the plugin mine raised RuntimeError: no" in failed.out
+
+
+@pytest.mark.parametrize(
+    ("verdict", "number"),
+    [
+        ("SHIPPED", 9), ("OK", 9), ("LIVE", 9), ("IN_SCOPE", 9),
+        ("SPINNING", 13), ("UNPROVEN", 13), ("CANNOT_TELL", 13),
+        ("NOT_SHIPPED", 17), ("UNDONE", 17), ("CLAIM_UNWITNESSED", 17), ("SCOPE_CREEP", 17),
+    ],
+)  # fmt: skip
+def test_work_that_is_gone_and_false_claims_wake_people_and_what_is_in_order_does_not(
+    verdict, number
+):
+    assert severity(verdict) == number

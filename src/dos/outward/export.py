@@ -30,7 +30,22 @@ class Severity(IntEnum):
     ERROR = 17
 
 
-_ERRORS = frozenset(("STALLED", "WASTEFUL", "BLOCK", "REJECT_POISON", "UNRESUMABLE", "NOT_SHIPPED"))
+_ERRORS = frozenset(
+    (
+        "STALLED",
+        "WASTEFUL",
+        "BLOCK",
+        "REJECT_POISON",
+        "UNRESUMABLE",
+        "NOT_SHIPPED",
+        # dos-kernel had none of these: work that is gone, a false claim, work outside of its lane.
+        "UNDONE",
+        "CLAIM_UNWITNESSED",
+        "TESTS_WEAKENED",
+        "SCOPE_CREEP",
+        "WRONG_TARGET",
+    )
+)
 _WARNINGS = frozenset(
     (
         "SPINNING",
@@ -43,6 +58,10 @@ _WARNINGS = frozenset(
         "QUIET_INCOMPLETE",
         "HELD",
         "DIVERGED",
+        # What is not proven, and what nobody could read.
+        "UNPROVEN",
+        "CANNOT_TELL",
+        "UNKNOWN",
     )
 )
 
