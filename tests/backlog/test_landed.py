@@ -333,9 +333,11 @@ def test_a_landing_whose_soak_is_in_progress_has_not_shipped_and_is_not_undone(r
     index.write_text("soaks:\n- {id: u1, plan: A, status: in_progress}\n")
     sha = commit(repository, "A/U1: work", work="def work():\n    return 1\n")
     record(repository, U1=sha)
-    soaking = truths(repository, "U1")["U1"]
-    assert isinstance(soaking, NotLanded) and soaking.soaks
-    shown = landed.corrected_by_git(UnitState(landed=sha), soaking)
+    fleet = FleetState(units={"A/U1": UnitState(landed=sha)})
+    with World(repository) as world:
+        found, corrected = landed.inspect_target(world, ["A/U1"], fleet)
+    assert isinstance(found["A/U1"], NotLanded)
+    shown = corrected.units["A/U1"]
     assert (shown.landed, shown.undone) == ("", "") and shown.soaking
     index.write_text("soaks:\n- {id: u1, plan: A, status: done}\n")
     commit(repository, "End the soak")

@@ -80,6 +80,19 @@ def test_a_soak_of_another_unit_or_an_index_that_is_no_yaml_ships_nothing_and_st
     index.write_text("soaks: [")
     commit(workspace, "Break the index")
     assert dos("verify", "AUTH", "AUTH1").code == 5
-    unknown = dos("pickable", "AUTH/AUTH1", "--json")
+    held = dos("pickable", "AUTH/AUTH1", "--json")
+    assert (held.code, held.json["reason"]) == (12, "SOAK_OPEN")
+    assert "cannot be read" in held.json["evidence"]
+    assert dos("packet").code == 7, "nobody does it again"
+
+
+def test_a_unit_that_may_have_landed_is_held_where_git_cannot_tell(dos, soak, workspace):
+    soak("done")
+    git("clone", "--quiet", "--depth", "1", f"file://{workspace}", "../cut", cwd=workspace)
+    cut = ("--workspace", str(workspace.parent / "cut"))
+    assert dos("verify", "AUTH", "AUTH1", *cut).code == 5
+    unknown = dos("pickable", "AUTH/AUTH1", "--json", *cut)
     assert (unknown.code, unknown.json["held"], unknown.json["reason"]) == (8, True, "UNKNOWN")
-    assert dos("packet", "--json").code == 7, "nor is it offered in a packet"
+    assert dos("packet", *cut).code == 7, "nor is it offered in a packet"
+    assert dos("pickable", "AUTH/AUTH1").code == 25, "the whole history shows that it has"
+    assert dos("pickable", "AUTH/AUTH2").code == 0

@@ -147,7 +147,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     limits: tuple[str, ...] = ()
     expected: tuple[str, ...] = ()
     is_declared: bool = True
-    soaking: bool = False  # it would have shipped, but its soak has not ended
+    soaking: bool = False  # it would have shipped, but its soak has not ended, as far as known
     imported_nowhere: str = ""  # a new module of the commit that nothing refers to: a note
 
     @property
@@ -175,7 +175,7 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
     # The newest of equals: `max` keeps the first, and they come newest first.
     best, candidate = max(assessed, key=lambda pair: _strength(pair[0], pair[1], policy))
     answer, reason = _answer(best, candidate, policy)
-    soaking = answer is Answer.SHIPPED and evidence.soaking is True
+    soaking = answer is Answer.SHIPPED and evidence.soaking is not False
     if answer is Answer.SHIPPED:
         answer, reason = _after_soak(reason, evidence.soaking)
     undone_by = best.undone_by or None

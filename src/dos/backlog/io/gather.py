@@ -138,7 +138,7 @@ def _gate(unit: Unit, known: fleet.UnitState) -> Flag:
 def _soak(unit: Unit, known: fleet.UnitState, now_ms: int) -> Flag:
     """When a unit's soak ends, while it has not; an end that cannot be read has not come."""
     if known.soaking:
-        return "the index of soaks has it in progress"
+        return "the index of soaks has it in progress, or cannot be read"
     if not unit.soak_until:
         return False
     end = soak_end(unit.soak_until)

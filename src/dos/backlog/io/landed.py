@@ -37,7 +37,6 @@ class NotLanded(Struct, frozen=True):
 
     why: str
     is_claimed: bool = False  # a commit or the journal says that it is done, or was
-    soaks: bool = False  # its work is there, and its soak has not ended
 
 
 Truth = Landed | NotLanded | Unknown
@@ -95,7 +94,7 @@ def inspect_target(
             truths[name] = not_by_workers[name]
         else:
             truths[name] = _truth(world, landings.get(name, ""), on_target, verdicts[name])
-    return truths, _corrected_fleet(fleet, truths)
+    return truths, _corrected(fleet, truths, verdicts)
 
 
 def _recorded_landings(fleet: FleetState, names: Iterable[str]) -> dict[str, str]:
@@ -108,10 +107,13 @@ def _recorded_landings(fleet: FleetState, names: Iterable[str]) -> dict[str, str
     return landings
 
 
-def _corrected_fleet(fleet: FleetState, truths: Mapping[str, Truth]) -> FleetState:
+def _corrected(fleet: FleetState, truths: Mapping[str, Truth], verdicts: Verdicts) -> FleetState:
     units = dict(fleet.units)
     for name, truth in truths.items():
-        corrected = corrected_by_git(fleet.units.get(name, UnitState()), truth)
+        unit, verdict = fleet.units.get(name, UnitState()), verdicts[name]
+        corrected = corrected_by_git(unit, truth)
+        if not isinstance(verdict, Unknown) and verdict.soaking and not unit.intended:
+            corrected = structs.replace(unit, landed="", soaking=True)
         if corrected is not None:
             units[name] = corrected
     return structs.replace(fleet, units=units)
@@ -123,8 +125,6 @@ def corrected_by_git(unit: UnitState, truth: Truth) -> UnitState | None:
         return None  # a landing of it is in progress, and its worker finishes it
     if isinstance(truth, Landed) and not unit.landed:
         return structs.replace(unit, landed=truth.commit)
-    if isinstance(truth, NotLanded) and truth.soaks:
-        return structs.replace(unit, landed="", soaking=True)
     if isinstance(truth, NotLanded) and unit.landed:
         # It was removed for a reason: no worker does it again before a person says so.
         undone = f"it had landed as {unit.landed[:9]}: {truth.why}"
@@ -301,17 +301,17 @@ def _truth(
 
 
 def _truth_of_verdict(verdict: Verdict | Unknown) -> Truth:
-    if isinstance(verdict, Unknown) or verdict.answer is Answer.CANNOT_TELL:
-        return verdict if isinstance(verdict, Unknown) else Unknown(verdict.reason)
-    return NotLanded(verdict.reason, is_claimed=bool(verdict.candidates), soaks=verdict.soaking)
+    if isinstance(verdict, Unknown):
+        return verdict
+    if verdict.answer is Answer.CANNOT_TELL:
+        return Unknown(verdict.reason)
+    return NotLanded(verdict.reason, is_claimed=bool(verdict.candidates))
 
 
 def _is_undone_since(git: Reader, commit: str, verdict: Verdict) -> bool:
     """Whether it was removed after it had landed, not within its own commits."""
     by = verdict.undone_by
-    if verdict.answer is not Answer.UNDONE or by is None:
-        return False
-    return not git.is_ancestor(by, commit)
+    return verdict.answer is Answer.UNDONE and by is not None and not git.is_ancestor(by, commit)
 
 
 def _on_target(

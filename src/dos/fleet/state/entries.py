@@ -155,7 +155,7 @@ class UnitState(Struct, kw_only=True):
     failures: int = 0  # failed attempts since it landed or was cleared
     cleared_ms: int = 0  # when a person last cleared it for another attempt
     undone: str = ""  # why git no longer shows it landed; never folded, set from git
-    soaking: bool = False  # the index of soaks still has its work in progress; set from git too
+    soaking: bool = False  # its work is there, and the index of soaks holds it; set from git too
 
     @property
     def is_interrupted(self) -> bool:
