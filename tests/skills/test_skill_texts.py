@@ -9,6 +9,7 @@ from commanding import git, in_process
 from msgspec import convert, json
 from skill_commands import commands, words
 
+from dos.agenthooks.wiring import HOSTS
 from dos.errors import BadInput
 from dos.loop.types import IterationOutcome
 from dos.skills.io import packaged
@@ -152,3 +153,9 @@ def test_a_draft_is_activated_as_promoting_says(workspace, document, held):
     plan.write_text(document.replace(f"{held}: draft", f"{held}: active"))
     git("commit", "--quiet", "--all", "--message", "Activate D/D1", cwd=workspace)
     assert in_process("pickable", "D/D1").code == 0
+
+
+def test_the_goal_gate_names_every_program_that_can_be_wired():
+    text = packaged.skills()["dos-goal-gate"].text
+    named = re.findall(r"`([a-z-]+)`", text.partition("HOST is ")[2].partition(". Look")[0])
+    assert sorted(named) == sorted(HOSTS)
