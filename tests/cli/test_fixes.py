@@ -162,6 +162,7 @@ LEFT_TO_A_PERSON = [
     (configured("stamp.subject_dirs", '["src"]'), "STAMP_RECOGNISES_NOTHING"),
     (written("dos.state.yaml", "x" * 200_001), "STATE_FILE_LARGE"),
     (troubles.with_reference_to_no_lane, "REASON_SEE_ALSO_DANGLES"),
+    (troubles.with_trigger_that_nobody_knows, "TRIGGER_UNKNOWN"),
     (troubles.with_unit_for_no_lane, "UNIT_WITHOUT_LANE"),
     (troubles.with_silent_agent, "AGENT_VERSION_UNREAD"),
     (troubles.with_agent_of_the_future, "AGENT_VERSION_UNTESTED"),

@@ -361,6 +361,14 @@ def with_reference_to_no_lane(root, monkeypatch, tmp_path):
         file.write('\n[reasons.X]\ncategory = "MISROUTE"\nsee_also = ["lane gone"]\n')
 
 
+def with_trigger_that_nobody_knows(root, monkeypatch, tmp_path):
+    with (root / "dos.toml").open("a") as file:
+        file.write(
+            '\n[[lifecycle.transitions]]\nfrom = "active"\nto = "done"\n'
+            'trigger = "all_shipped"\nauto = true\n'
+        )
+
+
 def with_unit_for_no_lane(root, monkeypatch, tmp_path):
     configured("autopick", "[]")(root, monkeypatch, tmp_path)
     written("docs/first-plan.md", "## A1: x\n")(root, monkeypatch, tmp_path)

@@ -233,3 +233,21 @@ def test_when_everything_collides_only_so_many_pairs_are_listed() -> None:
 def test_the_fix_is_a_command(lanes: Lanes, fix: str) -> None:
     (finding,) = lint(Config(lanes=lanes), folder_trees={"a": "A/**"})
     assert finding.fix == fix
+
+
+@pytest.mark.parametrize(
+    ("trigger", "auto", "kinds"),
+    [
+        ("all_phases_shipped", True, []),
+        ("any_phase_open", True, []),
+        ("approved", False, []),  # a person judges it
+        ("approved", True, ["TRIGGER_UNKNOWN"]),
+        ("all_phases_shiped", True, ["TRIGGER_UNKNOWN"]),
+    ],
+)
+def test_an_automatic_transition_by_a_trigger_that_nobody_knows_is_a_warning(trigger, auto, kinds):
+    moves = f'{{from = "active", to = "done", trigger = "{trigger}", auto = {str(auto).lower()}}}'
+    loaded = parse(f"[lifecycle]\ntransitions = [{moves}]\n", Path("dos.toml"))
+    findings = lint(loaded.config)
+    assert [finding.kind.value for finding in findings] == kinds
+    assert should_fail(findings) == bool(kinds)

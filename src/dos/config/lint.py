@@ -20,6 +20,7 @@ from dos.fields import Key
 from dos.lanes.policy import SOFT_OVERLAP_CEILING
 from dos.regions import Region, first_collision, is_within, overlapping_pairs, region
 from dos.text import comparison_key
+from dos.units.lifecycle import TRIGGERS
 
 NO_TREES: Mapping[str, str] = {}
 MOST_OVERLAPS = 10_000  # the number of pairs grows with the square of the lanes
@@ -76,6 +77,7 @@ class Kind(StrEnum):
     CONCURRENT_LANES_OVERLAP = "CONCURRENT_LANES_OVERLAP"
     REASON_SEE_ALSO_DANGLES = "REASON_SEE_ALSO_DANGLES"
     OVERLAP_RATIO_CAPPED = "OVERLAP_RATIO_CAPPED"
+    TRIGGER_UNKNOWN = "TRIGGER_UNKNOWN"
     POLICY_UNREAD = "POLICY_UNREAD"
     LAYOUT_UNUSED = "LAYOUT_UNUSED"
 
@@ -90,6 +92,7 @@ SEVERITIES = {
     Kind.CONCURRENT_LANES_OVERLAP: Severity.WARN,
     Kind.REASON_SEE_ALSO_DANGLES: Severity.INFO,
     Kind.OVERLAP_RATIO_CAPPED: Severity.INFO,
+    Kind.TRIGGER_UNKNOWN: Severity.WARN,
     Kind.POLICY_UNREAD: Severity.ERROR,
     Kind.LAYOUT_UNUSED: Severity.INFO,
 }
@@ -127,6 +130,7 @@ def lint(
         *_overlapping(config, commands),
         *_dangling_references(config, commands),
         *_capped_ratio(config),
+        *_unknown_triggers(config, commands),
         *_unread(set_keys),
     ]
     order = list(Severity)
@@ -289,6 +293,19 @@ def _capped_ratio(config: Config) -> Iterator[Finding]:
             f"ratio_max {ratio:g} counts as 1/3, the most that `dos arbitrate` tolerates",
             fix_commands.set_command(("overlap", "ratio_max"), 0.33),
         )
+
+
+def _unknown_triggers(config: Config, commands: EditCommands) -> Iterator[Finding]:
+    """The automatic transitions that nothing ever makes; others are for a person to judge."""
+    for transition in config.lifecycle.transitions:
+        if transition.auto and transition.trigger not in TRIGGERS:
+            yield _finding(
+                Kind.TRIGGER_UNKNOWN,
+                transition.trigger,
+                f"plans never move from {transition.from_class!r} to {transition.to_class!r}: the"
+                f" trigger {transition.trigger!r} is none of {', '.join(TRIGGERS)}",
+                commands.for_key("lifecycle", "transitions"),
+            )
 
 
 def _unread(set_keys: Iterable[Key]) -> Iterator[Finding]:

@@ -75,6 +75,7 @@ _WHY = {
     Kind.LANE_REGION_SHADOWED: "While a worker is on one of them, the other stays idle.",
     Kind.CONCURRENT_LANES_OVERLAP: "While a worker is on one of them, the other stays idle.",
     Kind.REASON_SEE_ALSO_DANGLES: "The reference leads nowhere.",
+    Kind.TRIGGER_UNKNOWN: "The transition is automatic, and never happens.",
     Kind.OVERLAP_RATIO_CAPPED: "A larger share would let two workers write the same files.",
     Kind.POLICY_UNREAD: "The setting has no effect.",
     Kind.LAYOUT_UNUSED: "Only dos-kernel needs it.",
