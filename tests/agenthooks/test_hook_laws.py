@@ -108,3 +108,10 @@ def test_old_events_of_hooks_are_removed_and_the_newest_stay(tmp_path):
         assert len(pruned(0, 3)) == 20, "those of a day stay"
         assert len(pruned(40, None)) == 20
         assert pruned(40, 3) == ["A8", "T9", "A9"]
+
+
+def test_a_warning_about_an_odd_path_can_be_printed(root):
+    os.chdir(root)
+    event = {"hook_event_name": "Stop", "transcript_path": "/no/\ud800"}
+    reply = answer_hook("stop", "claude-code", event, caller=Caller())
+    assert "warning" in reply.stderr and reply.stderr.encode()

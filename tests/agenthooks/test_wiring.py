@@ -101,12 +101,12 @@ def test_foreign_keys_and_hooks_keep_their_order(repository):
 @pytest.mark.parametrize("host", RELEASED_FILES)
 def test_entries_of_dos_kernel_are_taken_over_and_not_doubled(repository, host):
     path = put(repository, host, (RELEASED / RELEASED_FILES[host]).read_text())
-    assert look(HOSTS[host], find(repository))[0] == "DRIFTED"
+    assert look(HOSTS[host], find(repository)).state == "DRIFTED"
     assert in_process("hooks", "install", host).code == 0
     ours = list(commands(path))
     assert len(ours) == len(HOSTS[host].events)
     assert not any("--workspace" in line for line in ours)
-    state = look(HOSTS[host], find(repository))[0]
+    state = look(HOSTS[host], find(repository)).state
     assert state == ("UNTRUSTED" if host in ("codex", "gemini") else "WIRED")
     assert in_process("hooks", "uninstall", host).code == 0
     assert not path.exists() or "dos hook" not in path.read_text()
@@ -225,9 +225,9 @@ def test_the_fast_command_is_written_and_the_older_form_is_taken_over(repository
         python, *options, shim, _, _, _ = line.split()
         assert (python, options) == (sys.executable, ["-I", "-S"])
         assert Path(shim).is_file() and is_ours(line) and not is_tuned(line)
-    assert look(HOSTS["claude-code"], find(repository))[0] == "WIRED"
+    assert look(HOSTS["claude-code"], find(repository)).state == "WIRED"
     path.write_text(path.read_text().replace("/agenthooks/", "/removed/agenthooks/"))
-    assert look(HOSTS["claude-code"], find(repository))[0] == "DRIFTED"
+    assert look(HOSTS["claude-code"], find(repository)).state == "DRIFTED"
     in_process("hooks", "install", "claude-code")
     assert list(commands(path)) == lines
 
@@ -238,4 +238,34 @@ def test_a_committed_file_names_no_path_of_this_machine(repository):
     git("commit", "--quiet", "--message", "Share", cwd=repository)
     in_process("hooks", "install", "claude-code")
     assert all("hook pretool" in line or "shim" not in line for line in commands(path))
-    assert look(HOSTS["claude-code"], find(repository))[0] == "WIRED"
+    assert look(HOSTS["claude-code"], find(repository)).state == "WIRED"
+
+
+UNREADABLE = {
+    "claude-code": '{ // mine\n "hooks": {"Stop": [{"hooks": [{"command": "dos hook stop"}]}]}}',
+    "gemini": "[]",
+    "cursor": '{"hooks": {"stop": "dos hook stop"}}',
+    "codex": "[hooks\n",
+}
+
+
+@pytest.mark.parametrize("host", UNREADABLE)
+def test_settings_that_cannot_be_read_are_a_state_of_their_own_and_doctor_tells_the_file(
+    repository, host, monkeypatch
+):
+    monkeypatch.chdir(repository)
+    path = Path(repository, *HOSTS[host].path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(UNREADABLE[host])
+    assert look(HOSTS[host], find(repository)).state == "UNREADABLE"
+    report = in_process("doctor", "--json").json
+    assert report["runtime_hooks"][host]["state"] == "UNREADABLE"
+    (finding,) = (each for each in report["findings"] if each["kind"] == "HOOKS_UNREADABLE")
+    assert HOSTS[host].file in finding["what"] and "not changed" not in finding["what"]
+    assert finding["fix"].endswith(f"cat {path}") and f"install {host}" in finding["why"]
+    assert (finding["severity"] == "warn") == ("dos hook" in UNREADABLE[host])
+    shown = in_process("hooks", "install", host, "--dry-run", "--json")
+    assert shown.code == 1 and shown.json["hosts"][host]["state"] == "UNREADABLE"
+    assert path.read_text() == UNREADABLE[host]
+    path.unlink()
+    assert look(HOSTS[host], find(repository)).state == "NOT_WIRED"

@@ -181,6 +181,8 @@ LEFT_TO_A_PERSON = [
     (configured("sandbox.level", '"auto"\nreads = "all"'), "SANDBOX_GAP"),
     (troubles.with_untrusted_hooks, "HOOKS_UNTRUSTED"),
     (configured("notify.notifier", '"webhook"'), "NOTIFIER_UNUSABLE"),
+    (written(".claude/settings.json", "{ // mine\n}"), "HOOKS_UNREADABLE"),
+    (written(".codex/config.toml", "[hooks\n"), "HOOKS_UNREADABLE"),
     (troubles.with_acceptance_that_passes_already, "ACCEPTANCE_ALREADY_PASSES"),
 ]
 

@@ -22,19 +22,19 @@ def test_every_verb_has_an_effect_and_a_new_one_cannot_do_without():
         _section("fleet", ("a new verb", "fleet.up", "Do something"))
 
 
-def test_the_options_that_change_files_are_those_of_the_verb_and_none_is_missing():
+def test_the_options_that_turn_a_verb_are_its_own_and_none_that_writes_is_missing():
     for verb in VERBS.values():
         flags = {field.flag for field in arguments(verb) if not field.option.positional}
-        assert set(verb.changing_options) <= flags, verb.name
+        assert set(verb.other_options) <= flags, verb.name
         if verb.effect == READS:
-            assert flags & TELLING <= set(verb.changing_options), verb.name
+            assert flags & TELLING <= set(verb.other_options), verb.name
 
 
 def test_what_servers_offer_as_reading_reads():
     for name, served in READ_VERBS.items():
         assert VERBS[name].effect == READS, name
         options = {f"--{argument.replace('_', '-')}" for argument in served.arguments}
-        assert options.isdisjoint(VERBS[name].changing_options), name
+        assert options.isdisjoint(VERBS[name].other_options), name
     for tool in TOOLS.values():
         if tool.effect is Effect.READ:
             assert VERBS[tool.verb].effect == READS, tool.name
@@ -61,6 +61,10 @@ COMMANDS = {
     "dos nonsense": CHANGES,
     "dos --workspace verify": READS,
     "dos guard -- claude": CHANGES,
+    "dos guard -- claude --help": CHANGES,
+    "dos guard --dry-run -- claude": CHANGES,
+    "dos hooks install codex --dry-run": READS,
+    "dos hooks install codex": CHANGES,
 }
 
 

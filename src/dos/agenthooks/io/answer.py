@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.agenthooks import dialects
 from dos.agenthooks.events import Action, HookEvent, HookVerdict, Moment
@@ -19,6 +19,7 @@ from dos.agenthooks.io.hook_call import (
 from dos.agenthooks.marker import HELD
 from dos.errors import BadInput, DosError
 from dos.lease import KEY_VARIABLE
+from dos.text import replace_undecodable
 from dos.world import World
 
 __all__ = [
@@ -68,9 +69,11 @@ def answer_hook(
     try:
         parsed = dialects.parse(dialect, check_moment(moment), event)
         with HookCall(parsed, caller, options, open_world, open_store) as call:
-            return _answer(Moment(moment), call)
+            reply = _answer(Moment(moment), call)
     except (DosError, OSError, ValueError) as error:
-        return _fault(moment, error, parsed, caller, options)
+        reply = _fault(moment, error, parsed, caller, options)
+    # A warning may quote a name in the event that no stream takes as it is.
+    return structs.replace(reply, stderr=replace_undecodable(reply.stderr))
 
 
 def check_moment(name: str) -> Moment:

@@ -36,6 +36,7 @@ class State(StrEnum):
     DRIFTED = "DRIFTED"  # some are there, but not all of them as this version writes them
     NOT_WIRED = "NOT_WIRED"
     UNTRUSTED = "UNTRUSTED"  # they are there, and the program skips them
+    UNREADABLE = "UNREADABLE"  # the file is in no form that dos reads without losing something
 
 
 class Before(Struct, frozen=True, kw_only=True):
@@ -153,6 +154,12 @@ class Wiring:
         if wired is None:
             return State.NOT_WIRED
         return State.WIRED if wired else State.DRIFTED
+
+    @property
+    def names_dos(self) -> bool:
+        """Whether the file calls dos as far as its bare text tells, in whatever form it is."""
+        content = self.content or b""
+        return any(pattern.search(content) for pattern in (USED_COMMAND, USED_SHIM))
 
     def events(self) -> list[str]:
         """Return the events of the program that call dos."""

@@ -25,8 +25,8 @@ class HostReport(Struct, frozen=True, kw_only=True):
 
     host: str
     file: str
-    before: State | None  # None: the file cannot be read
-    state: State | None
+    before: State
+    state: State
     changed: bool = False
     text: str | None = None  # the file as it is or would be; None: there is none
     refused: str = ""  # why the file was not changed
@@ -62,7 +62,7 @@ def install(host: Host, workspace: Workspace, *, force: bool, dry_run: bool) -> 
             wiring.mark_worktree()
         state = before if dry_run else wiring.state()
     except NotPlain as refusal:
-        return _refused(wiring, refusal)
+        return _refused(wiring, workspace, refusal)
     except OSError as error:
         raise _unwritable(wiring, error) from error
     notes: list[str] = []
@@ -94,7 +94,7 @@ def uninstall(host: Host, workspace: Workspace, *, force: bool, dry_run: bool) -
             wiring.write_back(text)
         state = before if dry_run else wiring.state()
     except NotPlain as refusal:
-        return _refused(wiring, refusal)
+        return _refused(wiring, workspace, refusal)
     except OSError as error:
         raise _unwritable(wiring, error) from error
     return HostReport(
@@ -107,20 +107,46 @@ def uninstall(host: Host, workspace: Workspace, *, force: bool, dry_run: bool) -
     )
 
 
-def look(host: Host, workspace: Workspace) -> tuple[State | None, list[str]]:
-    """Return the state of one program's hooks and the events that are wired, without changing it.
+class FoundHooks(Struct, frozen=True, kw_only=True):
+    """What the settings of one program say of the hooks of dos."""
 
-    None: the file cannot be read.
-    """
+    state: State
+    events: tuple[str, ...] = ()  # the program's own names of those that call dos
+    path: str = ""  # of the file
+    problem: str = ""  # why the file cannot be read
+    names_dos: bool = False  # an unreadable file calls dos nonetheless
+
+
+def look(host: Host, workspace: Workspace) -> FoundHooks:
+    """Return what is wired for one program, without changing it."""
     wiring = Wiring(host, workspace)
     try:
         state = wiring.state()
         events = wiring.events() if wiring.content is not None else []
-    except (BadInput, OSError):
-        return None, []
+    except (BadInput, OSError) as error:
+        return FoundHooks(
+            state=State.UNREADABLE,
+            path=str(wiring.path),
+            problem=_problem(error),
+            names_dos=_names_dos(wiring),
+        )
     if state is State.WIRED and not _is_trusted(wiring):
         state = State.UNTRUSTED
-    return state, events
+    return FoundHooks(state=state, path=str(wiring.path), events=tuple(events))
+
+
+def _problem(error: BadInput | OSError) -> str:
+    """Why a file cannot be read, as the end of a sentence about it."""
+    if isinstance(error, BadInput):
+        return error.message.removesuffix(", and was not changed")
+    return f"{error.filename}: {error.strerror}"
+
+
+def _names_dos(wiring: Wiring) -> bool:
+    try:
+        return wiring.names_dos
+    except (BadInput, OSError):
+        return False
 
 
 def _check_place(wiring: Wiring, *, force: bool) -> None:
@@ -134,9 +160,10 @@ def _check_place(wiring: Wiring, *, force: bool) -> None:
         )
 
 
-def _refused(wiring: Wiring, refusal: NotPlain) -> HostReport:
+def _refused(wiring: Wiring, workspace: Workspace, refusal: NotPlain) -> HostReport:
     """The report of a file that dos leaves to its owner."""
     host = wiring.host
+    state = look(host, workspace).state
     patch = ""
     if host.form is Form.TOML:
         patch = toml_settings.block(host, wiring.new_caller)
@@ -147,8 +174,8 @@ def _refused(wiring: Wiring, refusal: NotPlain) -> HostReport:
     return HostReport(
         host=host.name,
         file=str(wiring.path),
-        before=None,
-        state=None,
+        before=state,
+        state=state,
         refused=refusal.message,
         patch=patch,
     )

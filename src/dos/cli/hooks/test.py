@@ -32,8 +32,9 @@ _HERE = {
     " {host}",
     State.UNTRUSTED: "{host} does not trust the hooks here and skips them; fix: dos hooks install"
     " {host}",
+    State.UNREADABLE: "the settings here cannot be read; to see why: dos hooks install {host}"
+    " --dry-run",
 }
-_UNREAD = "the settings here cannot be read; to see why: dos hooks install {host} --dry-run"
 
 
 class Args(Struct, kw_only=True):
@@ -48,7 +49,7 @@ class Tested(Struct, frozen=True, kw_only=True):
     """What a test showed of one program, and the state of its hooks in this repository."""
 
     verdict: HookVerdict
-    here: State | None  # None: the settings cannot be read
+    here: State
 
     @property
     def is_inert_here(self) -> bool:
@@ -56,7 +57,7 @@ class Tested(Struct, frozen=True, kw_only=True):
         return self.verdict.result is Result.WORKS and self.here in (
             State.DRIFTED,
             State.UNTRUSTED,
-            None,
+            State.UNREADABLE,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,7 +68,7 @@ class Tested(Struct, frozen=True, kw_only=True):
             "reason": verdict.reason,
             "version": verdict.version,
             "program": verdict.program,
-            "here": self.here or "UNREADABLE",
+            "here": self.here,
         }
 
 
@@ -89,7 +90,7 @@ def _test(host: Host, context: Context) -> Tested:
     from dos.agenthooks.io import wire
     from dos.conformance.io.try_hooks import try_host
 
-    here, _ = wire.look(host, workspace.find(context.start_directory))
+    here = wire.look(host, workspace.find(context.start_directory)).state
     return Tested(verdict=try_host(host.name, print_stderr), here=here)
 
 
@@ -97,7 +98,7 @@ def _describe(tested: Tested) -> list[str]:
     """Return the lines about one program."""
     verdict = tested.verdict
     name = " ".join(filter(None, (verdict.host, verdict.version)))
-    here = _HERE[tested.here] if tested.here else _UNREAD
+    here = _HERE[tested.here]
     return [
         f"{name}: {verdict.result}: {verdict.reason}",
         f"  {here.format(host=verdict.host)}",

@@ -46,7 +46,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 # The commands among the fixes that only show something.
-_READING_PROGRAMS = {"date", "du", "ls", "ps", "tail"}
+_READING_PROGRAMS = {"cat", "date", "du", "ls", "ps", "tail"}
 
 
 def label_of_command(command: str) -> str:

@@ -3,14 +3,16 @@
 What `dos hooks test` showed last is part of it, with the version that it tried.
 """
 
+from shlex import quote
+
 from dos.agenthooks.io.install import State
-from dos.agenthooks.io.wire import GEMINI_TRUST, look
+from dos.agenthooks.io.wire import GEMINI_TRUST, FoundHooks, look
 from dos.agenthooks.wiring import HOSTS
 from dos.conformance.hook_trial import Result
 from dos.conformance.io import results
 from dos.conformance.io.results import LastResult
 from dos.doctor.subjects import store
-from dos.doctor.subjects.finding import Finding, warning
+from dos.doctor.subjects.finding import Finding, note, warning
 from dos.errors import DosError
 from dos.world import World
 
@@ -30,10 +32,10 @@ def states(world: World) -> dict[str, dict[str, object]]:
     """
     found: dict[str, dict[str, object]] = {}
     for name, host in HOSTS.items():
-        state, events = look(host, world.workspace)
+        hooks = look(host, world.workspace)
         found[name] = {
-            "state": state or State.DRIFTED,
-            "events": events,
+            "state": hooks.state,
+            "events": list(hooks.events),
             "tested": _as_data(_last_result(world, name)),
         }
     return found
@@ -62,7 +64,8 @@ def examine(world: World) -> list[Finding]:
     """Return a finding for each program whose hooks are there and would not all run."""
     findings = []
     for name, host in HOSTS.items():
-        state, _ = look(host, world.workspace)
+        hooks = look(host, world.workspace)
+        state = hooks.state
         if state is State.DRIFTED:
             findings.append(
                 warning(
@@ -81,14 +84,26 @@ def examine(world: World) -> list[Finding]:
                     f"dos hooks install {name}",
                 )
             )
+        elif state is State.UNREADABLE:
+            findings.append(_unreadable(name, hooks))
         findings += _examine_result(world, name, state)
     return findings
 
 
-def _examine_result(world: World, name: str, state: State | None) -> list[Finding]:
+def _unreadable(name: str, hooks: FoundHooks) -> Finding:
+    """Return the finding for settings that dos cannot read; a warning where they call dos."""
+    why = f"dos cannot edit the file; `dos hooks install {name}` prints what to add by hand."
+    make = note
+    if hooks.names_dos:
+        why = f"It is not known whether {name} asks dos before its agents write. {why}"
+        make = warning
+    return make("HOOKS_UNREADABLE", hooks.problem, why, f"cat {quote(hooks.path)}")
+
+
+def _examine_result(world: World, name: str, state: State) -> list[Finding]:
     """Return a finding where the hooks are installed and the last test showed that they fail."""
     last = _last_result(world, name)
-    if last is None or state in (None, State.NOT_WIRED):
+    if last is None or state in (State.UNREADABLE, State.NOT_WIRED):
         return []
     if last.result not in (Result.INERT, Result.FAILED):
         return []

@@ -23,14 +23,17 @@ _HELP = ("--help", "-h")
 
 def effect_of(words: Sequence[str]) -> str:
     """Return what `dos` does when it is called with these words; CHANGES where it is not known."""
-    if any(word in _HELP for word in words):
+    own = list(words)
+    if "--" in own:  # what follows is of another program
+        del own[own.index("--") :]
+    if any(word in _HELP for word in own):
         return READS
-    rest = _without_global_options(words)
+    rest = _without_global_options(own)
     for count in (2, 1):
         verb = VERBS.get(" ".join(rest[:count]))
         if verb is not None:
             given = {word.partition("=")[0] for word in rest[count:]}
-            return CHANGES if given.intersection(verb.changing_options) else verb.effect
+            return verb.effect_with(given)
     return CHANGES if rest else READS
 
 

@@ -1,4 +1,4 @@
-"""What each verb does beside its answer, and the options by which it does more.
+"""What each verb does beside its answer, and the options by which that is another.
 
 Every verb of the table is here: the table is not made without. The shell reader of permissions, the
 doctor and the tests of the server and of MCP ask it.
@@ -8,7 +8,8 @@ READS = "reads"  # it starts nothing but git and what asks its configured source
 RECORDS = "records"  # it writes to the journal or to refs, and no file of a work tree
 CHANGES = "changes"  # it may change files of a work tree, or start programs
 
-# One verb a line, with the options by which it changes files or starts programs.
+# One verb a line. With the options that it has here a verb that reads changes files, and one that
+# changes files only shows what it would do.
 _TEXTS = {
     READS: """
         status
@@ -153,13 +154,13 @@ _TEXTS = {
         attest
         receipt-key make
         plan add
-        lifecycle tick
+        lifecycle tick --dry-run
         salvage apply
         export
-        hooks git
+        hooks git --dry-run
         guard
-        hooks install
-        hooks uninstall
+        hooks install --dry-run
+        hooks uninstall --dry-run
         hooks test
         agents test
         config set

@@ -17,7 +17,7 @@ def _section(group: str, *rows: tuple[str, ...]) -> list[Verb]:
     for name, module, *rest in rows:
         effect, options = EFFECTS[name]
         path = f"dos.cli.{module}"
-        verbs.append(Verb(name, group, path, *rest, effect=effect, changing_options=options))
+        verbs.append(Verb(name, group, path, *rest, effect=effect, other_options=options))
     return verbs
 
 

@@ -1,6 +1,6 @@
 """What the table of verbs says of each verb, the groups of help, and who may call a verb."""
 
-from dos.verbs.listing.effects import CHANGES
+from dos.verbs.listing.effects import CHANGES, READS
 
 GROUPS = {
     "fleet": "Run a fleet",
@@ -29,12 +29,12 @@ class Verb:
 
     __slots__ = (
         "allowed",
-        "changing_options",
         "effect",
         "group",
         "module",
         "name",
         "open_argument",
+        "other_options",
         "summary",
     )
 
@@ -48,7 +48,7 @@ class Verb:
         open_argument: str = "",
         *,
         effect: str = CHANGES,
-        changing_options: tuple[str, ...] = (),
+        other_options: tuple[str, ...] = (),
     ) -> None:
         """Describe a verb. This is no Struct, because importing msgspec would delay `dos --help`.
 
@@ -60,6 +60,13 @@ class Verb:
         self.summary = summary
         self.allowed = allowed
         self.open_argument = open_argument  # the first argument with which anyone may call it
-        # What it does beside its answer, and the options by which it changes files.
+        # What it does beside its answer. With these options a verb that reads changes files, and
+        # one that changes files only reads.
         self.effect = effect
-        self.changing_options = changing_options
+        self.other_options = other_options
+
+    def effect_with(self, options: set[str]) -> str:
+        """Return what the verb does beside its answer when it is given these options."""
+        if options.isdisjoint(self.other_options):
+            return self.effect
+        return CHANGES if self.effect == READS else READS
