@@ -444,3 +444,12 @@ def test_the_command_prints_the_same_bytes(repository, monkeypatch):
     answer = in_process("hook", "pretool", "--workspace", ".")
     assert (answer.code, answer.err) == (0, "")
     assert decision(json.loads(answer.out)) == "deny"
+
+
+@pytest.mark.parametrize("moment", ["pretool", "posttool", "marker", "session"])
+def test_a_released_flag_that_nothing_reads_is_taken_and_not_shown(repository, moment, monkeypatch):
+    raw = json.dumps(event(repository, path="api/x")).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    answer = in_process("hook", moment, "--handler", "observe")
+    assert (answer.code, answer.err) == (0, "")
+    assert "--handler" not in in_process("hook", moment, "--help").out

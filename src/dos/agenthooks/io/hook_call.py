@@ -37,7 +37,6 @@ class HookOptions(Struct, frozen=True, kw_only=True):
 
     start: Path | None = None  # --workspace; None: where the hook was set up
     session: str = ""  # instead of the event's
-    handler: str = "observe"  # pretool
     transcript: str = ""  # stop
     plan: str = ""
     phase: str = ""

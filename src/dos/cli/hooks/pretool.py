@@ -21,16 +21,14 @@ EXITS = {"reported": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    """Whose hook it is, and who turns the verdict on its arguments into an answer."""
+    """Whose hook it is."""
 
     dialect: Annotated[str, Option(help=hook_event.DIALECT_HELP, metavar="NAME")] = dialects.DEFAULT
-    handler: Annotated[str, Option(help="ignored: a plugin of dos-kernel", metavar="NAME")] = (
-        "observe"
-    )
     debug: Annotated[bool, Option(help="report on stderr why nothing was judged")] = False
     # The hook command sets it for an agent of the fleet whose worker does not answer.
     unanswered: Annotated[bool, Option(hidden=True)] = False
-    # Settings of dos-kernel may contain these; they belong to other moments.
+    # Settings of dos-kernel may contain these; nothing reads them here.
+    handler: Annotated[str, Option(hidden=True)] = ""
     session_id: Annotated[str, Option(hidden=True)] = ""
     max_markers: Annotated[str, Option(hidden=True)] = ""
     loop: Annotated[bool, Option(hidden=True)] = False
@@ -39,9 +37,8 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     """Answer the event on stdin: a refusal, a warning, or nothing."""
-    from dos.agenthooks.io.answer import HookOptions
-
     if args.unanswered:
         return hook_event.refuse_unjudged(args.dialect)
-    options = HookOptions(handler=args.handler)
-    return hook_event.answer("pretool", args.dialect, context, options, debug=args.debug)
+    from dos.agenthooks.io.answer import HookOptions
+
+    return hook_event.answer("pretool", args.dialect, context, HookOptions(), debug=args.debug)
