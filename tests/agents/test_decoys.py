@@ -14,8 +14,8 @@ LOST = Asker(kind=AskerKind.LOST)
 
 def refusal(asked, asker=HOLDER):
     """Why a request is refused; empty where it is allowed."""
-    footprint = asked.footprint("/repo")
-    return judge(Ask(asker=asker, tool=asked.tool, footprint=footprint)).reason_class
+    ask = Ask(asker=asker, tool=asked.tool, footprint=asked.footprint("/repo"))
+    return judge(ask).reason_class
 
 
 def acp(call, known=()):

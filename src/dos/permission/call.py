@@ -18,8 +18,8 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()  # that the protocol names beside the arguments
     command: str = ""  # of a shell tool, where the protocol names it
     cwd: str = ""  # where the tool runs; empty: at the top of the work tree
-    # The same call, as other parts of a request describe it. Which of them the program heeds is not
-    # known, so all are judged.
+    # The same call, as other parts of the request describe it. Which of them the program heeds is
+    # not known, so all are judged.
     also: tuple["ToolCall", ...] = ()
 
     @property
@@ -39,15 +39,8 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         return self.command or next((text for text in values if isinstance(text, str)), "")
 
     def footprint(self, root: str) -> Footprint:
-        """Return what the call writes in the work tree with this top, by any of its descriptions.
-
-        It never raises.
-        """
-        return joined([each._footprint(root) for each in (self, *self.also)])
-
-    def _footprint(self, root: str) -> Footprint:
-        """What it writes by this description alone."""
-        return read_footprint(
+        """Return what the call writes in the work tree with this top. Never raises."""
+        own = read_footprint(
             self.tool,
             self.arguments,
             cwd=self.cwd or root,
@@ -55,3 +48,6 @@ class ToolCall(Struct, frozen=True, kw_only=True):
             paths=self.paths,
             command=self.command,
         )
+        if not self.also:
+            return own
+        return joined([own, *(each.footprint(root) for each in self.also)])

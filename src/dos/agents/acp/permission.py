@@ -10,6 +10,7 @@ from dos.agents.adapter import StreamState
 from dos.agents.conversation import Asks
 from dos.agents.stream import as_list, as_mapping, as_text, nested
 from dos.permission.ask import Allow, Answer
+from dos.permission.call import ToolCall
 
 # Where programs put the path of a tool call, beside `locations`.
 _PATH_KEYS = (
@@ -54,21 +55,18 @@ def read_request(request_id: object, parameters: dict[str, Any], known: Mapping[
         tools = [*names, *(kind for kind in kinds if kind in acts)]
     paths = tuple(dict.fromkeys([*_paths(call), *_paths(known), *_raw_paths(raw)]))
     tool = next(iter(tools), title)
-    identity = str(request_id)
-    also = [Asks(id=identity, tool=name, arguments=raw, paths=paths) for name in tools[1:]]
+    also = [ToolCall(tool=name, arguments=raw, paths=paths) for name in tools[1:]]
     if not _READING.issuperset(tools):
         also += [
-            Asks(id=identity, tool=EXECUTE, arguments=raw, command=command)
+            ToolCall(tool=EXECUTE, arguments=raw, command=command)
             for command in commands[1 if tool == EXECUTE else 0 :]
         ]
     if any(now.get(key, value) != value for key, value in earlier.items()):
-        also.append(
-            Asks(id=identity, tool=tool, arguments=earlier, paths=tuple(_raw_paths(earlier)))
-        )
+        also.append(ToolCall(tool=tool, arguments=earlier, paths=tuple(_raw_paths(earlier))))
     if changed := [*_changed(call), *_changed(known)]:
-        also.append(Asks(id=identity, tool="edit", paths=tuple(dict.fromkeys(changed))))
+        also.append(ToolCall(tool="edit", paths=tuple(dict.fromkeys(changed))))
     return Asks(
-        id=identity,
+        id=str(request_id),
         tool=tool,
         arguments=raw,
         paths=paths,
