@@ -6,12 +6,33 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import DecodeError, json
+from msgspec import DecodeError, Struct, ValidationError, convert, json
 
 from dos.unknown import Unknown
 from dos.version import VERSION
 
 SECONDS = 60
+
+
+class Hook(Struct, frozen=True, rename="camel"):
+    """One hook that Codex found, as far as it is read here."""
+
+    key: str
+    current_hash: str
+    command: str | None = None  # other kinds of hooks have none
+    trust_status: str = ""
+
+
+class FolderHooks(Struct, frozen=True):
+    """The hooks that count in one folder."""
+
+    hooks: tuple[Hook, ...] = ()
+
+
+class HookList(Struct, frozen=True):
+    """The answer to `hooks/list`."""
+
+    data: tuple[FolderHooks, ...] = ()
 
 
 def trust(
@@ -30,18 +51,21 @@ def trust(
     answers = _converse(program, tree, environment, requests)
     if isinstance(answers, Unknown):
         return answers
-    hooks = [hook for each in answers[1].get("data", []) for hook in each.get("hooks", [])]
-    ours = [hook for hook in hooks if hook.get("command") in commands]
-    untrusted = [hook for hook in ours if hook.get("trustStatus") != "trusted"]
+    try:
+        listed = convert(answers[1], type=HookList)
+    except ValidationError as error:
+        return Unknown(f"codex app-server lists its hooks in a form of its own: {error}")
+    ours = [hook for each in listed.data for hook in each.hooks if hook.command in commands]
+    untrusted = [hook for hook in ours if hook.trust_status != "trusted"]
     if untrusted:
-        value = {hook["key"]: {"trusted_hash": hook["currentHash"]} for hook in untrusted}
+        value = {hook.key: {"trusted_hash": hook.current_hash} for hook in untrusted}
         edit = {"keyPath": "hooks.state", "value": value, "mergeStrategy": "upsert"}
         written = _converse(
             program, tree, environment, [requests[0], ("config/batchWrite", {"edits": [edit]})]
         )
         if isinstance(written, Unknown):
             return written
-    return [hook["key"] for hook in ours]
+    return [hook.key for hook in ours]
 
 
 def is_trusted(home: Path, file: Path) -> bool:
@@ -108,7 +132,9 @@ def _answer(lines: Any, number: int) -> dict[str, Any] | Unknown:
         if not isinstance(message, dict) or message.get("id") != number:
             continue
         if "error" in message:
-            return Unknown(f"codex app-server: {message['error'].get('message', 'an error')}")
+            error = message["error"]
+            words = error.get("message") if isinstance(error, dict) else error
+            return Unknown(f"codex app-server: {words or 'an error'}")
         result = message.get("result")
         return result if isinstance(result, dict) else {}
     return Unknown("codex app-server ended without an answer")
