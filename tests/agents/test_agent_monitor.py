@@ -10,7 +10,7 @@ from sample_repository import Repository, commit, write
 from dos import run_ids
 from dos.agents import scripted
 from dos.agents.io import halt_listener
-from dos.agents.io.monitor import AgentMonitor
+from dos.agents.io.agent_monitor import AgentMonitor
 from dos.fleet.effects import RunAgent, Worktree
 from dos.fleet.io.drive import drive
 from dos.fleet.io.worker_effects import WorkerEffects

@@ -18,8 +18,8 @@ from dos.agents import opencode
 from dos.agents.adapter import Clocks, Ending
 from dos.agents.conversation import Asks
 from dos.agents.homes import hook_wiring
-from dos.agents.io import halt_listener, hook_shim, hooked
-from dos.agents.io.hooked import HookedMonitor
+from dos.agents.io import halt_listener, hook_shim, hooked_home
+from dos.agents.io.hook_monitor import HookedMonitor
 from dos.errors import StoreFailed
 from dos.fleet.effects import RunAgent, Worktree
 from dos.journal.backends.memory import MemoryBackend
@@ -44,7 +44,7 @@ RETRY = {
     "status": {"type": "retry", "attempt": 1, "message": "Overloaded", "seconds": 7.5},
 }
 SHIM = Path(hook_shim.__file__).read_text()
-PLUGIN = Path(hooked.__file__).parents[2] / "agenthooks" / "opencode_plugin.js"
+PLUGIN = Path(hooked_home.__file__).parents[2] / "agenthooks" / "opencode_plugin.js"
 
 
 def refuse(asked: Asks, via: str) -> Answer:
@@ -283,7 +283,7 @@ def test_the_plugin_lets_only_tools_pass_unasked_that_read():
     ],
 )
 def test_hooks_are_wired_where_they_can_reach_the_worker(program, walls, expected):
-    assert hooked.can_ask(program, walls) is expected
+    assert hooked_home.can_ask(program, walls) is expected
 
 
 @pytest.mark.parametrize("shim", [(sys.executable, "-I", "-S", "-c", SHIM), ("/no/python",)])

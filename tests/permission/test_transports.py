@@ -17,7 +17,7 @@ from dos.agents import opencode
 from dos.agents.acp.conversation import CONVERSATIONS
 from dos.agents.acp.updates import State as AcpState
 from dos.agents.conversations import claude_code, codex
-from dos.agents.io.hooked import HookedMonitor
+from dos.agents.io.hook_monitor import HookedMonitor
 from dos.fleet.effects import RunAgent, Worktree
 from dos.fleet.io.tool_judge import ToolJudge
 from dos.journal.events.doors import HookAnswered

@@ -1,10 +1,10 @@
 """What a worker says to one running agent: answers to its requests, and messages of people.
 
-Whether a request is answered, and by whom, is decided here; `agents/io/conversing.py` adds the
-threads and the pipe, and the simulator drives the same object. A request that needs a person stays
-open, as a question in the journal, until it is answered, withdrawn, or its time is over; then it is
-denied. The first answer in the journal counts. A message is recorded as delivered before it is
-sent, so that no agent is told it twice.
+Whether a request is answered, and by whom, is decided here; `agents/io/conversation_monitor.py`
+adds the threads and the pipe, and the simulator drives the same object. A request that needs a
+person stays open, as a question in the journal, until it is answered, withdrawn, or its time is
+over; then it is denied. The first answer in the journal counts. A message is recorded as delivered
+before it is sent, so that no agent is told it twice.
 """
 
 from collections.abc import Callable, Iterable, Sequence

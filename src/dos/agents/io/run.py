@@ -12,12 +12,12 @@ from msgspec import Struct, structs
 
 from dos.agents import registry
 from dos.agents.adapter import Adapter, AgentOutcome, Clocks, Ending, Launch, Settings, Usage
-from dos.agents.io import hooked
+from dos.agents.io import hooked_home
+from dos.agents.io.agent_monitor import AgentMonitor
 from dos.agents.io.candidates import ConfiguredAgent
-from dos.agents.io.conversing import ConversationMonitor
+from dos.agents.io.conversation_monitor import ConversationMonitor
 from dos.agents.io.home import PrivateHome
-from dos.agents.io.hooked import HookedMonitor
-from dos.agents.io.monitor import AgentMonitor
+from dos.agents.io.hook_monitor import HookedMonitor, Memory
 from dos.agents.logins import Credentials
 from dos.agents.programs import acp_programs, catalog
 from dos.agents.registry import SafeConversation
@@ -41,7 +41,7 @@ class Asking(Struct, frozen=True, kw_only=True):
     """Who answers an agent that asks, and where: a socket for its hooks; None: it has none."""
 
     judge: Judge
-    remember: hooked.Memory
+    remember: Memory
     socket: Path | None
 
 
@@ -70,7 +70,7 @@ class Launcher:
         log: Path,
         snapshot: Callable[[], object],
         judge: Judge,
-        remember: hooked.Memory,
+        remember: Memory,
         walls: Walls | None = None,
     ) -> AgentResult:
         """Run the agent until it ends or has to be ended, and return how it ended.
@@ -92,9 +92,9 @@ class Launcher:
             return monitor.must_stop() or bool(monitor.overspent)
 
         socket = None
-        if hooked.can_ask(adapter.name, walls):
-            home = hooked.wire_home(home, adapter.name, Path(effect.worktree.path))
-            socket = home.temporary / hooked.SOCKET_NAME
+        if hooked_home.can_ask(adapter.name, walls):
+            home = hooked_home.wire_home(home, adapter.name, Path(effect.worktree.path))
+            socket = home.temporary / hooked_home.SOCKET_NAME
         asking = Asking(judge=judge, remember=remember, socket=socket)
         monitor = self._monitor(adapter, effect, overspent, asking)
         with monitor:

@@ -14,7 +14,7 @@ from typing import Any
 from dos.agents.adapter import Settings, Usage
 from dos.agents.conversation import Asks
 from dos.agents.conversations.dialogue import Dialogue
-from dos.agents.io.monitor import AgentMonitor
+from dos.agents.io.agent_monitor import AgentMonitor
 from dos.agents.registry import SafeConversation
 from dos.fleet.agent_talk import AgentTalk, Judge
 from dos.fleet.effects import RunAgent

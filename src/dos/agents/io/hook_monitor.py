@@ -4,12 +4,10 @@ Its program calls a command or a plugin of ours before it uses a tool, and that 
 the agent's temporary folder. Whatever keeps an answer away, the call is refused.
 """
 
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -21,21 +19,14 @@ from dos.agenthooks.socket_protocol import Request
 from dos.agenthooks.verdicts import verdict_of
 from dos.agents.adapter import Adapter, Usage
 from dos.agents.conversation import Asks
-from dos.agents.homes import hook_wiring
-from dos.agents.io import hook_shim
-from dos.agents.io.home import PrivateHome
+from dos.agents.io.agent_monitor import AgentMonitor
 from dos.agents.io.hook_socket import HookSocket
-from dos.agents.io.monitor import AgentMonitor
 from dos.fleet.effects import RunAgent
 from dos.permission.ask import Answer, AskPerson
 from dos.permission.io.record import HOOK
 from dos.permission.refusals import CANNOT_WAIT, UNKNOWN_EVENT, answer_unjudged
-from dos.sandbox.walls import Walls
 from dos.unknown import Unknown, call_or_unknown
 
-SOCKET_NAME = "dos-hook"
-# Of these a program of the repository's own choice reads the first that is there.
-INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
 _STATUS = "session.status"  # of the plugin for opencode: what the program does not print
 
 
@@ -48,52 +39,6 @@ class HookJudge(Protocol):
 
 # Records a call that was made; the answer may tell the agent that it is stuck.
 Memory = Callable[[HookEvent], HookVerdict]
-
-
-def can_ask(program: str, walls: Walls | None) -> bool:
-    """Whether the program asks by hooks, and its walls let them reach the socket.
-
-    A command of the user's may start it where neither our Python nor the socket is.
-    """
-    if program not in hook_wiring.PROGRAMS:
-        return False
-    return walls is None or not (walls.no_sockets or walls.program)
-
-
-def wire_home(home: PrivateHome, program: str, tree: Path) -> PrivateHome:
-    """Write the hooks of a program into its private home, and return the home with them."""
-    worker = hook_wiring.Worker(
-        socket=str(home.temporary / SOCKET_NAME),
-        shim=(sys.executable, "-I", "-S", "-c", _SHIM),
-        plugin=_PLUGIN,
-        instructions=_instructions(tree),
-    )
-
-    def read(name: str) -> str:
-        with suppress(OSError):
-            return (home.folder / name).read_text(encoding="utf-8", errors="replace")
-        return ""
-
-    wiring = hook_wiring.wire(program, worker, read)
-    for name, text in wiring.files.items():
-        path = home.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        path.chmod(0o600)
-    return structs.replace(home, variables={**home.variables, **wiring.variables})
-
-
-def _instructions(tree: Path) -> tuple[str, ...]:
-    """The file with the repository's words for agents; none where it has none."""
-    for name in INSTRUCTIONS:
-        if (tree / name).is_file():
-            return (str(tree / name),)
-    return ()
-
-
-# Read once: an upgrade of the package changes nothing for a worker that runs.
-_SHIM = Path(hook_shim.__file__).read_text(encoding="utf-8")
-_PLUGIN = files("dos.agenthooks").joinpath("opencode_plugin.js").read_text(encoding="utf-8")
 
 
 class HookedMonitor(AgentMonitor):
