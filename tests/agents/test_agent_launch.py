@@ -70,6 +70,10 @@ def test_settings_of_the_users_for_claude_take_the_place_of_those_that_make_it_a
     asks = registry.find("claude_code").launch("p", Settings()).argv
     assert '"ask":["Bash","Edit","Write","NotebookEdit"]' in asks[asks.index("--settings") + 1]
     own = Settings(arguments=("--settings", "{}"))
+    assert registry.find("claude_code").launch("p", own).environment == {
+        "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR": "1"
+    }
+    assert '"env":{"CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR":"1"}' in " ".join(asks)
     assert registry.find("claude_code").launch("p", own).argv.count("--settings") == 1
 
 

@@ -111,3 +111,32 @@ def test_a_write_outside_of_the_lane_is_refused_before_it_happens(new_fleet, pro
     assert "other/redirected.md is outside of lane api (api/**)." in told
     if program is not GEMINI:  # it reads GEMINI.md
         assert "Words of the repository for agents." in told
+
+
+STAYS = {"CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR": "0"}
+
+
+@pytest.mark.parametrize("program", ALL, ids=lambda program: program.name)
+def test_a_command_runs_where_it_was_judged_also_after_one_that_changed_its_folder(
+    new_fleet, program
+):
+    fleet = new_fleet({"api": [UNIT]}, program)
+    steps = [
+        {"bash": "mkdir -p api/deep && cd api/deep && echo x > first.txt"},
+        {"bash": "echo x > api/second.txt"},
+        program.write(made_by("api", UNIT), f"made_by = '{UNIT}'\n"),
+        {"bash": committing(UNIT)},
+        *say_done(UNIT),
+    ]
+    fleet.staff(program, steps)
+    fleet.begin()
+    if program is CLAUDE_CODE:
+        (fleet.root / ".claude").mkdir()
+        (fleet.root / ".claude" / "settings.json").write_text(json.dumps({"env": STAYS}))
+        fleet.git("add", "--all", "--force")
+        fleet.git("commit", "--quiet", "-m", "Configure agents")
+    fleet.up()
+    assert fleet.landed() == [UNIT], fleet.story
+    assert fleet.events("hook_answered") == []
+    made = fleet.git("ls-tree", "-r", "--name-only", "main", "api").split()
+    assert {"api/deep/first.txt", "api/second.txt"} <= set(made)

@@ -33,6 +33,9 @@ class Trial(Struct, frozen=True, kw_only=True):
     absolute_paths: bool = False  # its tool for files takes no others
     submits: bool = False  # a command of its own ends its work, and no text does
     has_tools: bool = True  # False: what its model answers is its work
+    # It names the file of a conversation by the minute: a start that continues one in the minute in
+    # which that began overwrites it, and finds nothing in it.
+    resumes_a_minute_later: bool = False
 
     def script(self, steps: list[Step]) -> list[Step] | dict[str, Any]:
         """The steps as the scripted model takes them.
@@ -257,6 +260,7 @@ GEMINI_ACP = Trial(
     files=_gemini_files,
     write=_tool("write_file", "file_path"),
     model="gemini-2.5-flash",
+    resumes_a_minute_later=True,
 )
 OPENCODE_ACP = Trial(
     agent="opencode_acp",

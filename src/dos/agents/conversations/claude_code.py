@@ -26,9 +26,12 @@ _ARGUMENTS = (
     *("--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
     *("--permission-prompt-tool", "stdio", "--permission-mode", "default"),
 )
+# A request does not say in which folder a command runs. With this each begins where the program was
+# started, whatever an earlier one entered.
+_ENVIRONMENT = {"CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR": "1"}
 # Settings, modes and options may allow tools; what has to be asked goes before all of them.
 _ASKED = ("Bash", "Edit", "Write", "NotebookEdit")
-_SETTINGS = {"permissions": {"ask": list(_ASKED)}}
+_SETTINGS = {"permissions": {"ask": list(_ASKED)}, "env": _ENVIRONMENT}
 _REQUEST = '{"type":"control_request"'
 _REQUEST_ID = re.compile(r'"request_id":"([^"\\]{1,200})"')
 UNKNOWN_REQUEST = "dos answers no request of this kind"
@@ -41,7 +44,7 @@ def launch(prompt: str, settings: Settings) -> Launch:  # noqa: ARG001
         argv += ["--settings", json.encode(_SETTINGS).decode()]
     if settings.resume:
         argv += ["--resume", settings.resume]
-    return Launch(argv=[*argv, *claude_code.options(settings)])
+    return Launch(argv=[*argv, *claude_code.options(settings)], environment=_ENVIRONMENT)
 
 
 def talks(settings: Settings) -> bool:  # noqa: ARG001

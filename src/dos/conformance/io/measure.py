@@ -1,6 +1,7 @@
 """Measure what an agent program can, each question by a run of the real program of its own."""
 
 import shutil
+import time
 
 from msgspec import Struct
 
@@ -145,6 +146,8 @@ class _Measurement:
             first = self._drive(place, model, f"Remember the word {WORD}.")
             before = len(model.requests)
             session = first.outcome.session or first.state.session
+            if self._trial.resumes_a_minute_later:
+                time.sleep(seconds_to_next_minute(time.time()))
             self._drive(place, model, SECOND_PROMPT, resume=session)
             sent = [str(request["body"]) for request in model.requests[before:]]
         return questions.resumes(session, sent, SECOND_PROMPT)
@@ -222,6 +225,11 @@ class _Measurement:
             tick=tick,
             wall_seconds=seconds,
         )
+
+
+def seconds_to_next_minute(now: float) -> float:
+    """Return how long it is until the clock shows another minute, and a little more."""
+    return 60.5 - now % 60
 
 
 def _deny_held(asked: Asks) -> Allow | Deny:
