@@ -400,3 +400,31 @@ def test_time_does_not_grow_with_the_history(tmp_path):
     finally:
         for scene in scenes:
             scene.end()
+
+
+def test_all_lanes_that_a_person_took_are_its_own(scene):
+    shell = scene.start(sys.executable, "-c", PARENT, stdout=subprocess.PIPE, text=True)
+    child = int(shell.stdout.readline())
+    scene.take("api", pid=shell.pid)
+    scene.take("docs", pid=shell.pid)
+    found = scene.ask(pid=child)
+    assert (found.lane, [one.lane for one in found.further]) == ("api", ["docs"])
+    assert found.neighbours == ()
+
+
+@pytest.mark.parametrize("name", run_ids.VARIABLES)
+def test_all_lanes_of_a_run_are_its_own_and_a_lane_of_another_is_not(scene, name):
+    scene.take("api", run=RUN)
+    scene.take("docs", run=RUN)
+    found = scene.ask(**{name: RUN})
+    assert (found.lane, [one.lane for one in found.further]) == ("api", ["docs"])
+    other = scene.ask(**{name: RUN + "2"})
+    assert (other.kind, len(other.neighbours)) == (PERSON, 2)
+
+
+def test_of_the_leases_of_a_worker_only_the_one_that_its_agent_works_under_counts(scene):
+    own = scene.take("api", key=KEY, run=RUN, pid=os.getpid())
+    scene.take("docs", key=KEY + "2", run=RUN, pid=os.getpid())
+    for named in ({"DOS_LEASE_KEY": KEY}, {"DOS_RUN_ID": RUN}, {}):
+        found = scene.ask(pid=scene.start().pid, **named)
+        assert (found.fence, found.further, found.neighbours) == (own.fence, (), ()), named

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from dos.permission.ask import (
     Allow,
@@ -13,6 +14,7 @@ from dos.permission.ask import (
     Deny,
     Footprint,
     Neighbour,
+    OwnLane,
     Posture,
 )
 from dos.permission.judge import judge
@@ -134,6 +136,17 @@ def test_many_paths_are_counted_and_odd_names_are_quoted():
     odd = asked(ASKERS["holder"], Footprint(paths=("web/\x1b[2J\n", "web/\udcff", "\ud800")))
     assert "\x1b" not in odd.sentence and "\n" not in odd.sentence
     odd.sentence.encode()
+
+
+def test_a_holder_of_two_lanes_writes_in_both_and_in_no_third():
+    both = structs.replace(
+        ASKERS["holder"], further=(OwnLane(lane="web", region=region(["web/**"])),)
+    )
+    for footprint in (INSIDE, OUTSIDE, Footprint(paths=("api/x", "web/x"))):
+        assert word(asked(both, footprint)) == "allow"
+    refused = asked(both, HELD)
+    assert "you hold lane api (api/**) and lane web (web/**)." in refused.sentence
+    assert word(asked(both, Footprint(paths=("other/x",)))) == "deny"
 
 
 GIT_FILES = (".git", ".git/hooks/pre-commit", ".GIT/config", "./.git/x", "api/../.git/x")

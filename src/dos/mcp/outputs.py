@@ -90,7 +90,7 @@ FIELDS: dict[str, dict[str, str]] = {
     "steer": {"text": "run_id lane id", "flag": "steered delivered"},
     "lane": {
         "text": "kind",
-        "list": "tree held_by_others",
+        "list": "tree also_held held_by_others",
         "text?": "lane run_id",
         "integer?": "fence",
     },

@@ -35,6 +35,13 @@ class Neighbour(Struct, frozen=True, kw_only=True):
     holder: str = ""  # as its lease names it
 
 
+class OwnLane(Struct, frozen=True, kw_only=True):
+    """A further lane that the asker holds."""
+
+    lane: str
+    region: Region
+
+
 class Asker(Struct, frozen=True, kw_only=True):
     """Who asks, what it may change, and who holds what beside it."""
 
@@ -44,6 +51,7 @@ class Asker(Struct, frozen=True, kw_only=True):
     fence: int | None = None
     run_id: str = ""
     session: str = ""
+    further: tuple[OwnLane, ...] = ()  # what it holds beside `lane`
     neighbours: tuple[Neighbour, ...] = ()
     posture: Posture = Posture.OBSERVE
 

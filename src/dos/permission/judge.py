@@ -27,6 +27,7 @@ from dos.permission.ask import (
 )
 from dos.permission.region import holds, is_git_directory, is_outside_of_tree, name_paths
 from dos.permission.tools import TYPES_INTO_A_PROGRAM
+from dos.regions import Region
 from dos.text import quote, show_name
 
 FENCE_LOST = "FENCE_LOST"
@@ -60,11 +61,13 @@ def judge(ask: Ask) -> Answer:
 def _judge_holder(ask: Ask) -> Answer:
     """Allow what lies inside of the region; what cannot be read is judged when it is committed."""
     asker = ask.asker
-    strays = [path for path in ask.footprint.paths if not holds(asker.region, path)]
+    own = [asker.region, *(each.region for each in asker.further)]
+    paths = ask.footprint.paths
+    strays = [path for path in paths if not any(holds(region, path) for region in own)]
     if strays:
         return _stray(asker, strays)
     if ask.tool in TYPES_INTO_A_PROGRAM:
-        lane = _lane_with_paths(asker)
+        lane = name_lanes(asker)
         return Allow(
             note=f"What this sends to a running program cannot be read. You hold {lane}. {_STAY}",
             reason_class=UNREAD_INPUT,
@@ -85,7 +88,7 @@ def _stray(asker: Asker, strays: Sequence[str]) -> Deny:
             )
     if all(is_outside_of_tree(path) for path in strays):
         return Deny(
-            reason=f"{names}: this is another work tree, and you hold {_lane_with_paths(asker)}.",
+            reason=f"{names}: this is another work tree, and you hold {name_lanes(asker)}.",
             hint="Work only in the tree that you were started in.",
             reason_class=OTHER_TREE,
         )
@@ -93,13 +96,13 @@ def _stray(asker: Asker, strays: Sequence[str]) -> Deny:
     if found:
         path, neighbour = found
         return Deny(
-            reason=f"{_held(path, neighbour)}; you hold {_lane_with_paths(asker)}.",
+            reason=f"{_held(path, neighbour)}; you hold {name_lanes(asker)}.",
             hint=_STAY,
             reason_class=REGION_HELD,
         )
     verb = "is" if len(strays) == 1 else "are"
     return Deny(
-        reason=f"{names} {verb} outside of {_lane_with_paths(asker)}.",
+        reason=f"{names} {verb} outside of {name_lanes(asker)}.",
         hint=_STAY,
         reason_class=OUT_OF_REGION,
     )
@@ -176,7 +179,12 @@ def _what(ask: Ask) -> str:
     return f"use {tool} for what is not proven to only read"
 
 
-def _lane_with_paths(asker: Asker) -> str:
-    """The lane with its globs, as sentences name it."""
-    globs = ", ".join(asker.region.globs) if asker.region else ""
-    return f"lane {asker.lane} ({globs or 'which has no paths'})"
+def name_lanes(asker: Asker) -> str:
+    """The lanes of a holder with their globs, as sentences name them."""
+    lanes = [(asker.lane, asker.region), *((each.lane, each.region) for each in asker.further)]
+    return " and ".join(_with_paths(lane, region) for lane, region in lanes)
+
+
+def _with_paths(lane: str, region: Region | None) -> str:
+    globs = ", ".join(region.globs) if region else ""
+    return f"lane {lane} ({globs or 'which has no paths'})"

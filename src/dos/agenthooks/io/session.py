@@ -5,6 +5,7 @@ from dos.agenthooks.io.hook_call import HookCall
 from dos.permission.ask import Asker, AskerKind
 from dos.permission.io.asker import find_asker, lease_to_bind
 from dos.permission.io.record import bind_session
+from dos.permission.judge import name_lanes
 from dos.text import join_some
 
 
@@ -39,8 +40,8 @@ def _told(asker: Asker) -> str:
     """One line about the lanes that matter here; empty where none does."""
     match asker.kind:
         case AskerKind.HOLDER:
-            globs = ", ".join(asker.region.globs) if asker.region else ""
-            return f"dos: you hold lane {asker.lane} ({globs}). Change only files of that lane."
+            which = "these lanes" if asker.further else "that lane"
+            return f"dos: you hold {name_lanes(asker)}. Change only files of {which}."
         case AskerKind.LOST:
             return f"dos: your lease of lane {asker.lane} has ended. Change nothing here."
         case AskerKind.STRANGER:

@@ -53,6 +53,9 @@ def run(_args: Args, context: Context) -> Reply:
             "tree": list(asker.region.globs) if asker.region else [],
             "fence": asker.fence,
             "run_id": asker.run_id or None,
+            "also_held": [
+                {"lane": own.lane, "tree": list(own.region.globs)} for own in asker.further
+            ],
             "held_by_others": [
                 {"lane": other.lane, "tree": list(other.region.globs), "run_id": other.run_id}
                 for other in asker.neighbours
@@ -68,6 +71,8 @@ def _text(asker: Asker) -> str:
         case AskerKind.HOLDER:
             globs = ", ".join(asker.region.globs) if asker.region else "nothing"
             lines = [f"lane {asker.lane}, fence {asker.fence}: may change {globs}"]
+            for own in asker.further:
+                lines.append(f"lane {own.lane}: may change {', '.join(own.region.globs)}")
         case AskerKind.LOST:
             lines = [f"The lease on lane {asker.lane} has ended: nothing may be changed."]
         case AskerKind.STRANGER:

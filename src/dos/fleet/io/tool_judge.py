@@ -107,7 +107,7 @@ class ToolJudge:
         if store is None:
             return asker
         with store.backend.read() as view:
-            neighbours = find_neighbours(view, self._prefix, own=self._lease)
+            neighbours = find_neighbours(view, self._prefix, own=[self._lease])
         return structs.replace(asker, neighbours=neighbours)
 
 

@@ -18,7 +18,7 @@ from dos.journal.events import doors, lanes
 from dos.journal.events.reader import select
 from dos.lease import KEY_VARIABLE, Lease, key_hash
 from dos.machine import process
-from dos.permission.ask import Asker, AskerKind, Neighbour
+from dos.permission.ask import Asker, AskerKind, Neighbour, OwnLane
 from dos.permission.io.record import bound_stream
 from dos.regions import Region
 from dos.world import World
@@ -44,16 +44,21 @@ def find_asker(
     with world.journal.backend.read() as view:
         leases = [lease for lease in view.leases() if not lease.is_lock]
         found = _holder(view, leases, session, caller_pid, environment)
-        own = found if isinstance(found, Lease) else None
-        neighbours = find_neighbours(view, world.workspace.prefix, own=own)
-    if own is not None:
+        own = found if isinstance(found, list) else []
+        prefix = world.workspace.prefix
+        neighbours = find_neighbours(view, prefix, own=own)
+    if own:
+        first, *others = own
         return Asker(
             kind=AskerKind.HOLDER,
-            lane=own.lane,
-            region=_from_top(own.region, world.workspace.prefix),
-            fence=own.fence,
-            run_id=own.run_id,
+            lane=first.lane,
+            region=_from_top(first.region, prefix),
+            fence=first.fence,
+            run_id=first.run_id,
             session=session,
+            further=tuple(
+                OwnLane(lane=lease.lane, region=_from_top(lease.region, prefix)) for lease in others
+            ),
             neighbours=neighbours,
         )
     if isinstance(found, tuple):
@@ -66,15 +71,17 @@ def find_asker(
 
 
 def find_neighbours(
-    view: ReadTransaction, prefix: str, *, own: Lease | None
+    view: ReadTransaction, prefix: str, *, own: Sequence[Lease]
 ) -> tuple[Neighbour, ...]:
     """Return what others hold now, with regions from the top of the work tree on.
 
-    `own` is the lease of the asker, and all leases of its run are its own. `prefix` is the path
+    `own` are the leases of the asker; others of its run are nobody else's. `prefix` is the path
     from the top of the work tree to dos.toml.
     """
     now_ms = view.lease_ms()
     boot = view.boot()
+    fences = {lease.fence for lease in own}
+    runs = {lease.run_id for lease in own} - {""}
     return tuple(
         Neighbour(
             lane=lease.lane,
@@ -84,7 +91,8 @@ def find_neighbours(
         )
         for lease in view.leases()
         if not lease.is_lock
-        and not _is_of_same_holder(lease, own)
+        and lease.fence not in fences
+        and lease.run_id not in runs
         and not lease.has_lapsed(now_ms, boot)
         and not process.holder_has_exited(lease)
     )
@@ -114,13 +122,6 @@ def lease_to_bind(
     return None if is_taken or not session else proven[0]
 
 
-def _is_of_same_holder(lease: Lease, own: Lease | None) -> bool:
-    """Whether a lease is the asker's own, or another one of its run."""
-    if own is None:
-        return False
-    return lease.fence == own.fence or (bool(own.run_id) and lease.run_id == own.run_id)
-
-
 def is_lane_tree(tree: Path, world: World | None = None) -> bool:
     """Whether a work tree is that of a lane of a fleet."""
     top = tree.resolve()
@@ -141,20 +142,21 @@ def _holder(
     session: str,
     caller_pid: int | None,
     environment: Mapping[str, str],
-) -> Lease | _Lost | None:
-    """The lease that the caller holds or has lost; None: it holds nothing."""
+) -> list[Lease] | _Lost | None:
+    """The leases that the caller holds, or the one that it has lost; None: it holds nothing.
+
+    A key is that of one lease. A person may hold several lanes, by their run or in their terminal.
+    """
     if key := environment.get(KEY_VARIABLE, ""):
-        return _by_key(leases, key, environment)
+        found = _by_key(leases, key, environment)
+        return [found] if isinstance(found, Lease) else found
     family = _Family(caller_pid)
-    if lease := _by_run(leases, family, environment):
-        return lease
+    if own := _by_run(leases, family, environment):
+        return own
     bound = _bound(view, leases, session, family)
     if bound is not None:
-        return bound
-    for lease in leases:
-        if family.holds(lease):
-            return lease
-    return None
+        return [bound] if isinstance(bound, Lease) else bound
+    return _held_together([lease for lease in leases if family.holds(lease)]) or None
 
 
 def _by_key(leases: Sequence[Lease], key: str, environment: Mapping[str, str]) -> Lease | _Lost:
@@ -170,13 +172,22 @@ def _by_key(leases: Sequence[Lease], key: str, environment: Mapping[str, str]) -
 
 def _by_run(
     leases: Sequence[Lease], family: "_Family", environment: Mapping[str, str]
-) -> Lease | None:
-    """The lease of the run that the environment names."""
+) -> list[Lease]:
+    """The leases of the first run that the environment names and that has any."""
     for run_id in run_ids.all_named_in(environment):
-        for lease in leases:
-            if lease.run_id == run_id and family.may_claim(lease):
-                return lease
-    return None
+        own = [lease for lease in leases if lease.run_id == run_id and family.may_claim(lease)]
+        if own:
+            return _held_together(own)
+    return []
+
+
+def _held_together(own: list[Lease]) -> list[Lease]:
+    """The leases that count at once: all that a person took, but one of a worker's.
+
+    A worker has several while an agent of it works under one of them.
+    """
+    of_workers = [lease for lease in own if lease.key_hash]
+    return of_workers[:1] or own
 
 
 class _Family:
