@@ -6,7 +6,8 @@ import { createConnection } from "node:net"
 const COMMAND = ["dos"]
 const SECONDS = 10
 // An agent of a fleet waits for as long as its worker lives, and unasked it only reads.
-const OF_FLEET = Boolean(process.env.DOS_LEASE_KEY && process.env.DOS_HOOK_SOCKET)
+const HAS_KEY = Boolean(process.env.DOS_LEASE_KEY)
+const OF_FLEET = HAS_KEY && Boolean(process.env.DOS_HOOK_SOCKET)
 const READERS = ["read", "grep", "glob", "list", "ls", "codesearch", "todoread"]
 
 function viaSocket(path, moment, event) {
@@ -24,13 +25,17 @@ function viaSocket(path, moment, event) {
 }
 
 function viaCommand(moment, event, directory) {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let text = ""
     const words = [...COMMAND.slice(1), "hook", moment, "--dialect", "opencode"]
     const child = spawn(COMMAND[0], words, { cwd: directory, stdio: ["pipe", "pipe", "ignore"] })
     const timer = setTimeout(() => child.kill(), SECONDS * 1000)
-    child.on("error", () => { clearTimeout(timer); resolve("") })
-    child.on("close", () => { clearTimeout(timer); resolve(text) })
+    child.on("error", (error) => { clearTimeout(timer); reject(error) })
+    child.on("close", (code) => {
+      clearTimeout(timer)
+      // Nothing printed is no opinion only of a command that ended as it should.
+      code === 0 ? resolve(text) : reject(new Error(`dos ended with ${code}`))
+    })
     child.stdout.on("data", (data) => { text += data })
     child.stdin.on("error", () => {})
     child.stdin.end(JSON.stringify(event))
@@ -45,7 +50,7 @@ async function ask(moment, event, directory) {
     return JSON.parse(reply.stdout || "{}")
   } catch {
     // A person's own session continues.
-    if (!process.env.DOS_LEASE_KEY || moment !== "pretool") return {}
+    if (!HAS_KEY || moment !== "pretool") return {}
     if (READERS.includes(event.tool_name)) return {}
     const permissionDecisionReason = "dos did not answer, so this call is refused."
     return { hookSpecificOutput: { permissionDecision: "deny", permissionDecisionReason } }
