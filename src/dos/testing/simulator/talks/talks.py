@@ -66,7 +66,7 @@ class SimulatedJudge:
             lane=lease.lane,
             region=lease.region,
         )
-        footprint = Footprint(paths=asked.paths)
+        footprint = Footprint(paths=asked.named_paths)
         answer = refusal or judge(Ask(asker=asker, tool=asked.tool, footprint=footprint))
         assert not isinstance(answer, AskPerson)
         return answer
