@@ -16,9 +16,11 @@ from dos.agenthooks.socket_protocol import Request
 from dos.agents import opencode
 from dos.agents.acp.conversation import CONVERSATIONS
 from dos.agents.acp.updates import State as AcpState
+from dos.agents.conversation import Asks
 from dos.agents.conversations import claude_code, codex
 from dos.agents.io.hook_monitor import HookedMonitor
 from dos.fleet.effects import RunAgent, Worktree
+from dos.fleet.io import tool_judge
 from dos.fleet.io.tool_judge import ToolJudge
 from dos.journal.events.doors import HookAnswered
 from dos.journal.events.reader import select
@@ -26,7 +28,7 @@ from dos.lanes.io.gather import admission_rules
 from dos.lanes.io.held_leases import lease_request
 from dos.lease import Lease
 from dos.machine import process
-from dos.permission.ask import Deny
+from dos.permission.ask import Allow, Deny
 from dos.permission.io.record import session_stream
 from dos.permission.policy import Enforcement
 from dos.units.unit import Unit
@@ -328,3 +330,21 @@ def test_a_warning_is_told_once_by_the_hooks_of_the_fleet(fleet):
     told = [monitor._judged(asked).context for _ in range(2)]
     assert "cannot be read. You hold lane api" in told[0] and told[1] == ""
     assert [action for action, _ in fleet.recorded()] == ["WARN"]
+
+
+@pytest.mark.parametrize("via", ["pipe", "hook"])
+def test_a_call_that_cannot_be_judged_is_refused_and_recorded_but_a_read_is_not(
+    fleet, via, monkeypatch
+):
+    def fails(*given):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(tool_judge, "decide", fails)
+    write = Asks(id="1", tool="Write", arguments={"file_path": str(fleet.root / "api/x")})
+    for answer in (fleet.judge(write, via), fleet.judge.after_person(write, None, via)):
+        assert answer.reason_class == "NOT_JUDGED" and "a bug" in answer.sentence
+    assert fleet.recorded() == [("DENY", answer.sentence)] * 2
+    read = Asks(id="2", tool="Read", arguments={"file_path": str(fleet.root / "docs/x")})
+    assert fleet.judge(read, via) == Allow()
+    refused = Deny(reason="No.")
+    assert fleet.judge.after_person(write, refused, via) == refused

@@ -20,7 +20,13 @@ from dos.permission.io.decide import Decision, Place, decide, refuse
 from dos.permission.io.record import PIPE, tell
 from dos.permission.io.resolve import guarded_trees
 from dos.permission.policy import Enforcement
-from dos.permission.refusals import CANNOT_WAIT, NEEDS_PERSON, NOBODY_THERE
+from dos.permission.refusals import (
+    CANNOT_WAIT,
+    NEEDS_PERSON,
+    NOBODY_THERE,
+    answer_unjudged,
+)
+from dos.unknown import Unknown, call_or_unknown
 from dos.workspace import Workspace
 
 # They are questions to a user, and an agent of the fleet has none.
@@ -56,7 +62,13 @@ class ToolJudge:
         self._allowed = allowed
 
     def __call__(self, asked: Asks, via: str = PIPE) -> Answer:
-        """The answer to a request; a refusal is recorded in the run."""
+        """The answer to a request; a refusal is recorded in the run. Never raises."""
+        answer = call_or_unknown(lambda: self._answer(asked, via))
+        if isinstance(answer, Unknown):
+            return self._unjudged(asked, via, answer.why)
+        return answer
+
+    def _answer(self, asked: Asks, via: str) -> Answer:
         if asked.tool in _QUESTIONS:
             return self._with_store(asked, via, NOBODY_THERE)
         answer = self._with_store(asked, via)
@@ -71,9 +83,19 @@ class ToolJudge:
     def after_person(self, asked: Asks, refusal: Deny | None, via: str = PIPE) -> Allow | Deny:
         """The answer after a person's: their refusal, which is recorded, or the rule as it is now.
 
-        While a person thought, the lease may have been lost.
+        While a person thought, the lease may have been lost. Never raises.
         """
-        return self._with_store(asked, via, refusal)
+        answer = call_or_unknown(lambda: self._with_store(asked, via, refusal))
+        if isinstance(answer, Unknown):
+            return refusal or self._unjudged(asked, via, answer.why)
+        return answer
+
+    def _unjudged(self, asked: Asks, via: str, why: str) -> Allow | Deny:
+        """The answer where judging failed; it is recorded, where that does not fail as well."""
+        answer = answer_unjudged(asked, why)
+        if isinstance(answer, Deny):
+            call_or_unknown(lambda: self._with_store(asked, via, answer))
+        return answer
 
     def allow_for_run(self, tool: str) -> None:
         """Ask no person about this tool any more, as long as the run lasts."""
