@@ -212,3 +212,23 @@ KEYS = [*tools.PATH_ARGUMENTS, *tools.COMMAND_ARGUMENTS, *tools.FOLDER_ARGUMENTS
 def test_any_call_has_a_footprint(tool, arguments, cwd):
     found = read_footprint(tool, arguments, cwd=cwd, root="/r")
     assert all(isinstance(path, str) and path for path in found.paths)
+
+
+# Tools that the programs offered in their own requests, and that write no file of a tree.
+OFFERED = """
+    Agent CronCreate CronDelete CronList EnterWorktree ExitWorktree ReportFindings ScheduleWakeup
+    SendMessage Skill Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate WebFetch
+    WebSearch Workflow spawn_agent send_message request_user_input create_goal write_todos
+    update_topic invoke_agent activate_skill agent task_stop ask_user_question exit_plan_mode
+"""
+
+
+@pytest.mark.parametrize("tool", OFFERED.split())
+def test_a_tool_that_only_speaks_of_a_file_writes_none(tool):
+    about = {"path": "docs/x", "file_path": "docs/x", "content": "c", "description": "d"}
+    assert footprint(tool, about).reads_only
+
+
+def test_a_tool_that_watches_a_command_runs_it():
+    assert footprint("Monitor", {"command": "touch docs/x"}).paths == ("docs/x",)
+    assert footprint("Monitor", {"command": "tail -f api/log"}).reads_only

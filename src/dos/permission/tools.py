@@ -43,7 +43,7 @@ PATCHERS = {
 # The arguments with the command, and with the folder that it starts in.
 SHELLS = name_table("""
     Bash bash Shell shell exec_command local_shell run_shell_command run_command
-    beforeShellExecution execute terminal run_terminal_cmd container.exec
+    beforeShellExecution execute terminal run_terminal_cmd container.exec Monitor monitor
     """)
 COMMAND_ARGUMENTS = ("command", "cmd", "CommandLine", "script")
 FOLDER_ARGUMENTS = ("directory", "workdir", "cwd", "Cwd", "working_directory", "dir_path")
@@ -57,11 +57,14 @@ READERS = name_table("""
 # They write no file of a tree; what they do elsewhere is the business of their program's user.
 WITHOUT_FILES = name_table("""
     WebFetch WebSearch KillShell KillBash TodoWrite Task Agent Skill SendMessage AskUserQuestion
+    TaskCreate TaskGet TaskList TaskStop TaskUpdate CronCreate CronDelete CronList ScheduleWakeup
+    ReportFindings
     ExitPlanMode EnterPlanMode EnterWorktree ExitWorktree Workflow SlashCommand ReadMcpResourceTool
     web_search web_search_call update_plan request_user_input create_goal update_goal
-    read_mcp_resource
+    read_mcp_resource spawn_agent send_message wait_agent close_agent resume_agent
     web_fetch google_web_search write_todos todo_write invoke_agent activate_skill save_memory
     webfetch websearch task skill todowrite question fetch switch_mode
+    agent task_stop ask_user_question exit_plan_mode update_topic
     """)
 # They send text to a program that runs already, so that nothing can be known of it.
 TYPES_INTO_A_PROGRAM = frozenset(("write_stdin", "send_input", "WriteStdin"))
