@@ -154,9 +154,14 @@ def _holder(
     if own := _by_run(leases, family, environment):
         return own
     bound = _bound(view, leases, session, family)
+    if isinstance(bound, tuple):
+        return bound
+    own = [lease for lease in leases if family.holds(lease)]
     if bound is not None:
-        return [bound] if isinstance(bound, Lease) else bound
-    return _held_together([lease for lease in leases if family.holds(lease)]) or None
+        own = [bound, *(lease for lease in own if lease.fence != bound.fence)]
+        if not bound.key_hash:  # a person's, so no worker's counts beside it
+            return [lease for lease in own if not lease.key_hash]
+    return _held_together(own) or None
 
 
 def _by_key(leases: Sequence[Lease], key: str, environment: Mapping[str, str]) -> Lease | _Lost:
