@@ -18,6 +18,7 @@ from dos.fleet.observation import Observation
 from dos.fleet.population import reconcile
 from dos.fleet.state import held_units
 from dos.journal.events.envelope import Event
+from dos.lanes.parts import lane_of
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.changed_tests import TestsChanged
@@ -26,7 +27,7 @@ from dos.questions.question import Choice, ClearLane, ClearUnit, Consequence, Li
 from dos.questions.resources import BaselineFailed, BudgetSpent
 from dos.questions.state import OpenQuestion
 from dos.questions.units import Incident, UnitHeld, UnitUndone
-from dos.testing.simulator.supervisor_effects import SupervisorEffects, Tick
+from dos.testing.simulator.supervisor_effects import NO_WORK, SupervisorEffects, Tick
 from dos.testing.simulator.world import invariants
 from dos.testing.simulator.world.invariants import InvariantBroken
 from dos.testing.simulator.world.process import Process
@@ -96,7 +97,9 @@ class AnswerChecker:
                 case subject.Lane(name):
                     yield name
                 case subject.Unit(name):
-                    yield from (unit.lane for unit in self.site.all_units() if unit.name == name)
+                    for unit in self.site.all_units():
+                        if unit.name == name:
+                            yield lane_of(self.site.workspace.config.lanes, unit) or unit.lane
                 case subject.RunSubject(run_id) if run := self.site.fleet.runs.get(run_id):
                     yield run.lane
                 case subject.Fleet() | subject.Host() | subject.Limit():
@@ -127,7 +130,8 @@ class AnswerChecker:
         target = self.site.workspace.target
         if fleet.drain_requested:
             target = 0
-        plan = reconcile.plan(fleet.lanes, target, failing=fleet.failing_lanes)
+        policy = self.site.workspace.config.supervise.policy()
+        plan = reconcile.plan(fleet.lanes, target, policy, failing=fleet.failing_lanes)
         waiting = waits.with_obstacles(tick.seen, fleet.waits, plan.obstacles).lanes
         for answer in self._concerning(process, tick):
             self._pending.remove(answer)
@@ -174,7 +178,7 @@ class AnswerChecker:
         now = self.fleets.workers.backlog(
             self.site.units_on(process.host), shown, lane, seen.now_ms
         )
-        offered = {unit.name for unit in seen.backlogs[lane].open}
+        offered = {unit.name for unit in seen.backlogs.get(lane, NO_WORK).open}
         missed = {unit.name for unit in now.open} - offered
         if not missed:
             return ""
@@ -223,7 +227,7 @@ class AnswerChecker:
         is_open = changed.unit in seen.unfinished and unit is not None and not unit.landed
         if not is_open or unit is None or unit.refused != changed.refused:
             return ""
-        pending = seen.backlogs[lane].pending_landings
+        pending = seen.backlogs.get(lane, NO_WORK).pending_landings
         if any(
             landing.tests_accepted and landing.landing.unit == changed.unit for landing in pending
         ):
@@ -290,7 +294,7 @@ def _without_effect(effect: Consequence, answer: Answer, lane: str, seen: Observ
     starts = seen.starts(lane)
     match effect:
         case ClearUnit(unit=unit):
-            on_cooldown = {rest.unit_id for rest in seen.backlogs[lane].on_cooldown}
+            on_cooldown = {rest.unit_id for rest in seen.backlogs.get(lane, NO_WORK).on_cooldown}
             if unit in on_cooldown and not _tried_since(seen, unit, answer):
                 return f"{unit} is still on cooldown"
         case ClearLane(lane=name) if name == lane:

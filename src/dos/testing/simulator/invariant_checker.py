@@ -231,7 +231,7 @@ class InvariantChecker(LeaseChecker):
             raise InvariantBroken(
                 invariants.BASELINE, f"event {event.pos} starts an agent while {held} is open"
             )
-        for scope, subject in (("run", fact.run_id), ("lane", fact.lane)):
+        for scope, subject in (("run", fact.run_id), ("lane", self._charged_lane(fact.lane))):
             limit = getattr(self.site.workspace.config.budgets, scope).usd
             spent = self._spent[scope, subject]
             if limit is not None and spent >= limit:
@@ -247,7 +247,7 @@ class InvariantChecker(LeaseChecker):
         nobody can know what a start will cost.
         """
         self._spent["run", fact.run_id] += fact.cost_usd or 0  # type: ignore[assignment]
-        self._spent["lane", fact.lane] += fact.cost_usd or 0  # type: ignore[assignment]
+        self._spent["lane", self._charged_lane(fact.lane)] += fact.cost_usd or 0  # type: ignore[assignment]
         day = ("day", budget.day_of(event.at_ms))
         self._spent[day] += fact.cost_usd or 0  # type: ignore[assignment]
         setting = self.site.workspace
@@ -261,6 +261,10 @@ class InvariantChecker(LeaseChecker):
                 invariants.OVERDRAWN,
                 f"event {event.pos}: {self._spent[day]:g} of {limit:g} dollars",
             )
+
+    def _charged_lane(self, lane: str) -> str:
+        """Return the lane whose budget an agent uses."""
+        return self.site.workspace.config.lanes.whole_of(lane) or lane
 
     def _landing_intended(self, event: Event, fact: fleet.LandingIntended) -> None:
         """Remember the commit, and check that its run did not land before its turn."""

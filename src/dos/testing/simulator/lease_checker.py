@@ -90,10 +90,12 @@ class LeaseChecker:
             raise InvariantBroken(invariants.FENCES, f"fence {event.pos} comes after {self._fence}")
         self._fence = event.pos
         same_kind = 1
+        same_whole = 1
         for lease in self.leases.live.values():
             if lease.is_lock != asked.is_lock:
                 continue
             same_kind += lease.kind == asked.kind
+            same_whole += lease.part_of == asked.part_of
             overlap = not asked.is_lock and regions.conflict(
                 asked.region, asked.mode, lease.region, lease.mode
             )
@@ -106,6 +108,11 @@ class LeaseChecker:
         if cap and same_kind > cap:
             raise InvariantBroken(
                 invariants.BUDGET, f"{same_kind} leases of kind {asked.kind}, where {cap} may be"
+            )
+        most = self.site.workspace.config.supervise.max_concurrency
+        if asked.part_of and most and same_whole > most:
+            raise InvariantBroken(
+                invariants.BUDGET, f"{same_whole} parts of {asked.part_of}, where {most} may be"
             )
         start = self._starts.get(asked.lane)
         if start and start.run_id == asked.run_id:

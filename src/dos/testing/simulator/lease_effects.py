@@ -88,6 +88,7 @@ class LeaseEffects:
             ttl_ms=LOCK_MS if is_lock else self.site.workspace.ttl_ms,
             region=region,
             kind="lock" if is_lock else "cluster",
+            part_of="" if is_lock else self.site.workspace.config.lanes.whole_of(lane),
             is_lock=is_lock,
             run_id=run_id,
             pid=process.pid,

@@ -34,6 +34,7 @@ PLANTED = {
     "versions-skipped": PlantedBug(worker_mutants.versions_skipped, invariants.POSITIONS),
     "everything-admitted": PlantedBug(worker_mutants.everything_admitted, invariants.DISJOINT),
     "class-not-counted": PlantedBug(worker_mutants.class_not_counted, invariants.BUDGET),
+    "parts-not-counted": PlantedBug(worker_mutants.parts_not_counted, invariants.BUDGET),
     "table-left-behind": PlantedBug(worker_mutants.table_left_behind, invariants.TABLE),
     "ended-again": PlantedBug(worker_mutants.ended_again, invariants.CURRENT),
     "too-much-pruned": PlantedBug(worker_mutants.too_much_pruned, invariants.RETENTION),

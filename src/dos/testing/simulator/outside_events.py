@@ -16,6 +16,7 @@ from dos.journal.events.envelope import Fact
 from dos.journal.events.fleet import DrainRequested, RunStopped
 from dos.journal.events.limits import HaltRequested, PauseEnded, PauseRequested
 from dos.journal.events.runs import HaltProposed
+from dos.lanes.parts import lane_of
 from dos.lease import Lease
 from dos.questions import state
 from dos.questions.catalog import Added, AnyQuestion
@@ -138,7 +139,8 @@ class OutsideEvents:
         """
         self.scheduler.counts[faults.BY_HAND] += 1
         roster = self.site.workspace.config.roster()
-        planned = {unit.lane for unit in self.site.units}
+        lanes_of_all = self.site.workspace.config.lanes
+        planned = {lane_of(lanes_of_all, unit) for unit in self.site.units}
         lanes = [lane for lane in roster if lane not in planned]
         if not lanes:
             lanes = [self.random.choice(roster)]

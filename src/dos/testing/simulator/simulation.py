@@ -99,14 +99,14 @@ def _check_liveness(site: Site, checker: InvariantChecker, fleets: SupervisorEff
     waits = _waits_beyond_end(site, deciding)
     if not waits:
         _check_ended(site)
-    if checker.landed_at > checker.fleet_ended_at:
+    if max(checker.landed_at, site.unit_added_at) > checker.fleet_ended_at:
         # A worker that had slept woke after the fleet had ended: the next start resumes from there.
         return
     if site.fleet.drain:
         return
     # A person was told that the tests of a host fail.
     has_red_host = any(fleets.baseline_of(host).step is Step.WAIT for host in site.hosts)
-    for lane in site.workspace.config.roster():
+    for lane in deciding[0].backlogs:
         is_asked = any(observe.waits_for_a_person(view, lane) for view in views)
         is_open = all(view.backlogs[lane].open for view in deciding)
         if is_open and not (waits or has_red_host or is_asked):
@@ -184,6 +184,7 @@ def _check_retention(site: Site) -> None:
 # questions to people.
 CHECKED = 8  # one world in so many checks the target branch before it starts workers
 ASKED = 8  # one world in so many, another one, has more questions to people
+SHARED = 8  # one world in so many, again another one, has lanes that several workers share
 TALKING = 8  # one world in so many, again another one, has agents that ask and are told
 
 
@@ -219,6 +220,7 @@ class Simulation:
             backend,
             clock,
             is_checked=is_checked,
+            shares=seed % SHARED == SHARED - 4,
             asking=asking,
             lanes=Random(f"lanes of {seed}"),
         )

@@ -148,8 +148,10 @@ class SupervisorEffects(BaselineEffects):
         leases = {lease.lane: lease for lease in site.live_leases()}
         holders = self.lane_holders(host)
         working = leases.keys() - holders.dead_leases().keys()
+        landed = {name for name, unit in state.units.items() if unit.landed}
+        config = workspace.config_now(units, landed)
         backlogs = {}
-        for name in workspace.regions:
+        for name in config.roster():
             backlogs[name] = NO_WORK
             if name not in working:  # only lanes without a worker are surveyed
                 backlogs[name] = self._backlog(name, units, state, view.shown, now_ms)
@@ -161,7 +163,7 @@ class SupervisorEffects(BaselineEffects):
         for name, why in site.fleet.paused.items():
             pauses[name] = Pause(since_ms=0, by="", reason=why)
         return Observation(
-            config=workspace.config,
+            config=config,
             state=site.fleet,
             on_target=state,
             units=units,

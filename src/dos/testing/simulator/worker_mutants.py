@@ -14,6 +14,7 @@ from unittest.mock import patch
 from msgspec import structs
 
 from dos.fleet import effects
+from dos.fleet.population import placement
 from dos.fleet.worker import worker
 from dos.journal import backend, prune, store, streams
 from dos.journal.backends.memory import Rows
@@ -28,6 +29,7 @@ from dos.limits.budget import Spent
 from dos.limits.state.spend import FleetSpend
 from dos.loop import decide
 from dos.loop.types import IterationOutcome, LoopDecision, LoopState, OutcomeKind
+from dos.regions import Region
 from dos.testing.simulator.world.process import SUSPENDED, Later, Process, Suspended
 from dos.testing.simulator.world.repository import TARGET
 from dos.units.unit import Landing
@@ -297,12 +299,25 @@ def everything_admitted(simulation: "Simulation", _patches: ExitStack) -> None:
             refused if refused and refused.reason is RefusalReason.CLASS_BUDGET_EXHAUSTED else None
         )
 
-    simulation.site.admit = admit  # type: ignore[assignment]
+    simulation.site.admit = admit
 
 
 def class_not_counted(simulation: "Simulation", _patches: ExitStack) -> None:
     """A class of lanes may have any number of leases."""
     simulation.site.admit = partial(admission.judge, budgets={})
+
+
+def parts_not_counted(simulation: "Simulation", patches: ExitStack) -> None:
+    """A repeatable lane may have any number of workers."""
+    site = simulation.site
+    site.admit = partial(admission.judge, budgets=site.workspace.budgets)
+
+    def place_anyway(
+        candidates: Sequence[Region], held: Sequence[Region], most: int, **_bounds: object
+    ) -> placement.Placement:
+        return placement.place(candidates, held, most)
+
+    patches.enter_context(patch.object(placement, "place_with_room", place_anyway))
 
 
 def table_left_behind(_simulation: "Simulation", patches: ExitStack) -> None:

@@ -118,7 +118,7 @@ INVARIANTS = {
         "Once a supervisor of another version was started on its host, a run starts at most one "
         "more agent."
     ),
-    BUDGET: "No class of lanes holds more leases than its budget.",
+    BUDGET: "No class of lanes, and no repeatable lane, has more leases than it may have.",
     OWN_WORK: (
         "What lands descends from the branch, names its own unit alone, and was written by agents "
         "of its lane, inside that lane."

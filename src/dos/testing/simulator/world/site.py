@@ -6,12 +6,9 @@ hosts give the same host name, as machines made from one image do; they differ b
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TypeVar
-
-from msgspec import structs
 
 from dos.backlog.attempts import Attempts
 from dos.baseline.gate import Baselines
@@ -32,7 +29,6 @@ from dos.journal.events.lanes import LeaseRenewed
 from dos.journal.events.limits import DecisionAnswered, PlansApproved, SettingsApproved
 from dos.journal.store import Store
 from dos.landing.queue import LandingQueue
-from dos.lanes import admission
 from dos.lease import Lease, Request
 from dos.limits.state.quota import ProviderLimits
 from dos.limits.state.spend import FleetSpend
@@ -44,6 +40,7 @@ from dos.testing.simulator.world.faults import FaultPlan, LaneFaultPlan
 from dos.testing.simulator.world.process import Host, Performers, Process, VirtualClock
 from dos.testing.simulator.world.repository import Repository
 from dos.testing.simulator.world.scheduler import Scheduler
+from dos.testing.simulator.world.shared_lanes import with_shared_lanes
 from dos.testing.simulator.world.watched_events import offering
 from dos.testing.simulator.world.workspace import (
     ITERATIONS,
@@ -110,6 +107,8 @@ class Site:
     """
 
     folders = FOLDERS
+    _supervisors = 0  # started so far
+    unit_added_at = 0  # position of the event after the newest replan that added a unit
 
     def __init__(
         self,
@@ -118,17 +117,19 @@ class Site:
         clock: VirtualClock,
         *,
         is_checked: bool = False,
+        shares: bool = False,
         asking: Random | None = None,
         lanes: Random | None = None,
     ) -> None:
-        """Draw the world from the seed.
+        """Draw the world from the seed; where it `shares`, several workers share a lane.
 
         `asking` draws the faults that people are asked about; None: there are none. `lanes` draws
         those inside lanes, and what a landing has to show.
         """
         self.random = random
         self.question_random = asking
-        self.workspace = structs.replace(workspace.draw_workspace(random), is_checked=is_checked)
+        drawn = workspace.draw_workspace(random, is_checked=is_checked)
+        self.workspace = with_shared_lanes(drawn) if shares else drawn
         self.fault_plan = FaultPlan(random)
         self.lane_faults = LaneFaultPlan(lanes or Random(0))
         self.scheduler = Scheduler(random, self.fault_plan, clock)
@@ -163,19 +164,20 @@ class Site:
         self.event_count = 0  # events other than renewals
         self.text_event_count = 0  # approvals and answers
         self.offer_event_count = 0  # events that may change which units are open
-        self.admit = partial(admission.judge, budgets=self.workspace.budgets)
+        self.admit = self.workspace.admission_rules()
         self.worker_performers: Performers = {}
         self.fleet_performers: Performers = {}
         self._views: dict[int, BranchView] = {}  # by process
         self._by_run: dict[str, Process] = {}
-        self._supervisors = 0  # supervisors started so far
         self._pid = 100
 
     def _add_unit(self, lane: str) -> None:
         """Let a replan add one unit, at most once for each lane."""
+        lane = self.workspace.config.lanes.whole_of(lane) or lane
         unit = declared_unit(f"{lane.upper()}9", "found by a replan", lane)
         if unit not in self.units and self.random.random() < 0.5:
             self.units.append(unit)
+            self.unit_added_at = self.reader.last() + 1
             if self.texts:
                 self._commit_plan(unit)
 
@@ -228,6 +230,7 @@ class Site:
             target=self.workspace.target,
             tick_seconds=self.workspace.tick_seconds,
             until_idle=True,
+            policy=self.workspace.config.supervise.policy(),
         )
         if by_person and self.texts:
             process.generator = self._approve_and_supervise(process, supervisor)

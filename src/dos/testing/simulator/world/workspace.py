@@ -4,8 +4,8 @@ Lanes, units and limits are drawn from the seed. Plans and settings are edited o
 more questions to people; which version of a file counts is decided by the product's own code.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from random import Random
 
@@ -14,10 +14,12 @@ from msgspec import Struct, structs
 from dos.approval.io.documents import PlanTexts, SettingsText
 from dos.config.load import FILE_NAME, parse
 from dos.config.schema import Config, Cooldown
+from dos.fleet import worker_health
 from dos.fleet.population.types import Supervise
 from dos.fleet.population.workers import Workers
 from dos.fleet.worker.start_state import new_state
-from dos.journal.store import Store
+from dos.journal.store import Admit, Store
+from dos.lanes import admission
 from dos.lanes.leases import Leases
 from dos.lanes.policy import ConcurrencyClass, Lanes
 from dos.limits.policy import Budget, Budgets, Quota
@@ -46,7 +48,7 @@ ITERATIONS = 6
 class SimulatedWorkspace(Struct, frozen=True, kw_only=True):
     """What the seed decided about the workspace."""
 
-    config: Config
+    config: Config  # with a lane for each part of a repeatable lane
     agents: tuple[AgentCandidate, ...]
     units: tuple[Unit, ...]
     target: int
@@ -58,9 +60,21 @@ class SimulatedWorkspace(Struct, frozen=True, kw_only=True):
     has_budget: bool  # spending is limited
     plans_outside_lanes: bool  # the plan documents are in no lane
     is_checked: bool = False  # each host checks the target branch before it starts workers
+    shared: Config | None = None  # the settings with repeatable lanes, without their parts
+
+    def admission_rules(self) -> Admit:
+        """Return the rules by which the store grants a lease here."""
+        most_parts = self.config.supervise.max_concurrency
+        return partial(admission.judge, budgets=self.budgets, most_parts=most_parts)
+
+    def config_now(self, units: Sequence[Unit], landed: Collection[str]) -> Config:
+        """Return the settings as a supervisor uses them while these units have landed."""
+        if self.shared is None:
+            return self.config
+        return worker_health.with_parts(self.shared, units, landed)
 
 
-def draw_workspace(random: Random) -> SimulatedWorkspace:
+def draw_workspace(random: Random, *, is_checked: bool = False) -> SimulatedWorkspace:
     """Draw a workspace. The order of the draws is part of what a seed means."""
     lanes = random.choice((2, 3, 3, 4))
     overlap = random.random() < 0.3
@@ -83,6 +97,7 @@ def draw_workspace(random: Random) -> SimulatedWorkspace:
         budgets=config.class_budgets(),
         has_budget=bool(budget),
         plans_outside_lanes=random.random() < 0.5,
+        is_checked=is_checked,
     )
 
 
