@@ -9,6 +9,7 @@ from commanding import Answer, git, in_process
 from dos import run_ids
 from dos.journal import streams
 from dos.journal.events.fleet import LaneFailed
+from dos.text import slug
 from dos.world import World, open_journal
 
 SETTINGS = """[lanes]
@@ -192,6 +193,16 @@ def test_nobody_is_placed_on_the_whole_of_a_lane_whose_units_have_parts(workspac
     blocked = {row["lane"]: row["reason"] for row in plan["blocked"]}
     assert blocked["api"] == "its units are worked on in parts of it"
     assert blocked["web"] == "no unit is left"
+
+
+def test_the_doctor_removes_what_is_left_of_parts_without_a_unit_and_of_no_other(workspace):
+    head = git("rev-parse", "HEAD", cwd=workspace.root).strip()
+    for part in (LOGIN, "api/AUTH/AUTH9", "web/AUTH/AUTH1"):
+        git("update-ref", f"refs/dos/base/{slug(part)}", head, cwd=workspace.root)
+    found = workspace.json("doctor")["findings"]
+    retired = [row["what"] for row in found if row["kind"] == "RETIRED_LANE"]
+    assert len(retired) == 2
+    assert not any(slug(LOGIN) in what for what in retired)
 
 
 def test_the_manual_says_that_several_workers_share_the_lane(workspace):

@@ -54,11 +54,14 @@ def test_two_workers_share_a_lane_and_neither_lands_what_is_the_others(fleet):
         started = fleet.home / name
         return {"run": f"touch {started}; until test -e {go}; do sleep 0.02; done"}
 
+    assert in_process("--workspace", str(fleet.root), "hooks", "git", "install").code == 0
+    refusal = fleet.home / "refusal"
+    stray = {"run": f"git add --all && ! git commit -m Stray 2> {refusal}"}
     fleet.play(
         {
             "WORK/U1": [[wait_as("one"), write("work/one/it.py"), COMMIT, DONE]],
             "WORK/U2": [
-                [wait_as("two"), write("work/one/stray.py"), COMMIT, DONE],
+                [wait_as("two"), write("work/one/stray.py"), stray, DONE],
                 [write("work/two.py"), COMMIT, DONE],
             ],
             "WORK/U3": [[write("work/total.py"), COMMIT, DONE]],
@@ -86,7 +89,8 @@ def test_two_workers_share_a_lane_and_neither_lands_what_is_the_others(fleet):
     files = fleet.git("ls-tree", "-r", "--name-only", "HEAD", "work").splitlines()
     assert files == ["work/one/it.py", "work/total.py", "work/two.py"]
     refused = [fact["reason"] for fact in fleet.facts("work_measured") if fact["unit"] == "WORK/U2"]
-    assert refused[0] == "changed work/one/stray.py outside of the lane"
+    assert refused[0] == "no commit was made"
+    assert "work/one/stray.py" in refusal.read_text()
     granted = [fact["asked"] for fact in fleet.facts("lease_granted")]
     lanes = [(lease["lane"], lease.get("part_of", "")) for lease in granted[1:]]
     assert (sorted(lanes[:2]), lanes[2:]) == (

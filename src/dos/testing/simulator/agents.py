@@ -175,6 +175,7 @@ class Agents:
                 continue
             if not self.site.lane_faults.is_walled:
                 self._edit(agent, tree)
+                repository.disown(tree)
                 repository.commit(tree, agent.effect.unit.name)
             elif self.passes_walls():
                 repository.edit(tree, _path_in(regions[tree.lane]), agent.effect.lease.lane)

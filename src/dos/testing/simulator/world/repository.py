@@ -7,7 +7,7 @@ is its own code (`lane.py`). The model writes down whatever the product should n
 
 from collections.abc import Callable, Iterator
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from dos.errors import Fenced
 from dos.fleet.effects import NotLanded
@@ -93,6 +93,14 @@ class Repository:
         self.edits.append(Edit(path, lane, is_foreign=lane != tree.lane))
         tree.dirty.append(len(self.edits))
 
+    def disown(self, tree: Tree) -> None:
+        """Let the tree's edits count as foreign: the agent of another lane is about to commit them.
+
+        Its lane's own agent may then rewrite them away without having seen them.
+        """
+        for number in tree.dirty:
+            self.edits[number - 1] = structs.replace(self.edits[number - 1], is_foreign=True)
+
     def commit(
         self, tree: Tree, *units: str, red: bool = False, rewrites_history: bool = False
     ) -> None:
@@ -131,7 +139,7 @@ class Repository:
 
     def tree(self, path: str) -> Tree:
         """Return the lane at the path; a new one has no repository yet."""
-        return self.trees.setdefault(path, Tree(path.rpartition("/")[2]))
+        return self.trees.setdefault(path, Tree(path.partition("/")[2]))
 
     def reset(self, tree: Tree, commit: str) -> None:
         """Make the lane's repository anew at a commit; whatever was in it is gone."""
