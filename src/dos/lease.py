@@ -31,6 +31,7 @@ class Request(Struct, frozen=True, kw_only=True):
     kind: str = "cluster"
     exclusive: bool = False  # runs alone: no other lane may be held beside it
     part_of: str = ""  # the repeatable lane that it is a part of; empty: a lane, or a lock
+    part_number: int = 0  # of a part, in the order of the plans: for what no two may have, as ports
     is_lock: bool = False  # a named lock: it has no region and conflicts only with its own name
     run_id: str = ""
     loop_ts: str = ""

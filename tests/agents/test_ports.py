@@ -35,6 +35,16 @@ def test_a_lane_without_a_place_has_the_same_block_in_every_process():
     assert environment.port_block(LANES, "by hand", 21_000, 10) == range(21_330, 21_340)
 
 
+def test_parts_of_lanes_have_blocks_of_their_own_by_their_number():
+    def ports(number: int) -> range:
+        return environment.port_block(LANES, f"api/A/A{number}", 21_000, 10, part=number)
+
+    blocks = {ports(number) for number in range(environment.OTHER_LANES)}
+    assert len(blocks) == environment.OTHER_LANES
+    assert ports(0) == range(21_030, 21_040), "above those of the declared lanes"
+    assert ports(environment.OTHER_LANES) == ports(0)
+
+
 lane_names = st.text(min_size=1, max_size=8)
 
 

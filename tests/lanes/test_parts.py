@@ -84,6 +84,8 @@ def test_workers_are_placed_on_parts_in_the_order_of_the_plan_and_not_on_those_t
     lanes = parts.with_parts(LANES, units, landed={"AUTH/AUTH1"})
     placed = ["web", "api/AUTH/AUTH3", "api/AUTH/AUTH2", "api", "global"]
     assert lanes.roster() == placed
+    numbers = [parts.part_number(lanes, f"api/AUTH/AUTH{number}") for number in (3, 1, 2)]
+    assert numbers == [0, 1, 2], "those that landed count, so that no other number changes"
     assert parts.lane_of(lanes, units[1]) == "api/AUTH/AUTH1", "its work is still found there"
 
 

@@ -123,7 +123,11 @@ class Checks:
     def _lane_variables(self, lease: Lease) -> dict[str, str]:
         marks = orphans.mark_variables(str(self._workspace.root), lease, self._lease_key)
         ports = environment.port_block(
-            self._lanes, lease.lane, self._workers.port_base, self._workers.ports
+            self._lanes,
+            lease.lane,
+            self._workers.port_base,
+            self._workers.ports,
+            part=lease.part_number if lease.part_of else None,
         )
         return marks | environment.port_variables(ports)
 

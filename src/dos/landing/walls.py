@@ -119,7 +119,11 @@ class LaneWalls:
             objects=self._objects(),
             hidden=self._hidden,
             ports=environment.port_block(
-                self._config.roster(), lease.lane, workers.port_base, workers.ports
+                self._config.roster(),
+                lease.lane,
+                workers.port_base,
+                workers.ports,
+                part=lease.part_number if lease.part_of else None,
             ),
             connect=_ports_of_addresses({**os.environ, **variables}),
             closed=_ports([self._config.store.url]),  # of the journal

@@ -56,6 +56,13 @@ class LanesWithParts(Lanes, frozen=True, kw_only=True, dict=True):
         return self.parts.get(part, "") or super().whole_of(name)
 
 
+def part_number(lanes: Lanes, part: str) -> int:
+    """Return the place of a part among all of them, in the order of the units; 0 for another."""
+    if not isinstance(lanes, LanesWithParts) or part not in lanes.parts:
+        return 0
+    return list(lanes.parts).index(part)
+
+
 def part_name(lane: str, unit: str) -> str:
     """Return the name of the part of a lane in which a unit is worked on."""
     return f"{lane}{PART_MARK}{unit}"

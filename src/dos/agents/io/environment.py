@@ -112,11 +112,14 @@ OTHER_LANES = (
 )
 
 
-def port_block(lanes: Sequence[str], lane: str, base: int, count: int) -> range:
+def port_block(
+    lanes: Sequence[str], lane: str, base: int, count: int, *, part: int | None = None
+) -> range:
     """The ports of a lane, by its position among the declared lanes.
 
-    A lane that is not declared gets a block above all of theirs. Raises BadInput when the block
-    would end above the last port.
+    A lane that is not declared gets a block above all of theirs: by its number if it is a `part` of
+    one, so that two parts get the same only if as many others are between them. Raises BadInput
+    when the block would end above the last port.
     """
     if count <= 0:
         return range(base, base)
@@ -125,8 +128,11 @@ def port_block(lanes: Sequence[str], lane: str, base: int, count: int) -> range:
         position = list(lanes).index(lane)
     else:
         others = max(1, min(OTHER_LANES, blocks - len(lanes)))
-        digest = sha256(lane.encode("utf-8", "surrogatepass")).digest()
-        position = len(lanes) + int.from_bytes(digest[:8]) % others
+        number = part
+        if number is None:
+            digest = sha256(lane.encode("utf-8", "surrogatepass")).digest()
+            number = int.from_bytes(digest[:8])
+        position = len(lanes) + number % others
     if position >= blocks:
         raise BadInput(
             f"lane {lane!r} would get ports beyond {LAST_PORT}: with {count} ports a lane from"

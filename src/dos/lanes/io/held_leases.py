@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dos.config.schema import Config
 from dos.errors import BadInput, Fenced, StoreFailed
 from dos.journal.store import Store
+from dos.lanes.parts import part_number
 from dos.lease import Lease, Request, key_hash
 from dos.machine import process
 from dos.regions import region
@@ -201,6 +202,7 @@ def lease_request(
         kind="lock" if is_lock else "cluster",
         exclusive=not is_lock and config.is_exclusive(name),
         part_of="" if is_lock else config.lanes.whole_of(name),
+        part_number=part_number(config.lanes, name),
         is_lock=is_lock,
         run_id=run_id,
         pid=pid,
