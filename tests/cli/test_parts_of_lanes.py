@@ -205,6 +205,13 @@ def test_the_doctor_removes_what_is_left_of_parts_without_a_unit_and_of_no_other
     assert not any(slug(LOGIN) in what for what in retired)
 
 
+def test_a_packet_lets_each_agent_change_the_paths_of_its_unit(workspace):
+    picks = workspace.json("packet", "--scope", "api", "--limit", "4")["picks"]
+    paths = {pick["phase_id"]: pick["reserve_paths"] for pick in picks}
+    assert paths["AUTH1"] == ["src/login/**"]
+    assert paths["AUTH4"] == ["src/**"]
+
+
 def test_the_manual_says_that_several_workers_share_the_lane(workspace):
     page = workspace.dos("man", "lane", "api").out
     assert "repeatable" in page

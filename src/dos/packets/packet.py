@@ -21,7 +21,7 @@ class UnitCandidate(Struct, frozen=True, kw_only=True):
 
     unit: Unit
     lane: str
-    reserve: tuple[str, ...] = ()  # the globs of its lane
+    reserve: tuple[str, ...] = ()  # the globs of its lane, or of its part of it
     commit: str = ""  # the commit of its landing
     taken_by: str = ""  # the live run that works on it
     held: str = ""  # the reason why it is not offered

@@ -15,6 +15,7 @@ from dos.cli.plans.gate import CODES, NEXT
 from dos.config.schema import Config
 from dos.errors import BadInput
 from dos.fleet import worker_health
+from dos.lanes.io.parts import config_with_parts
 from dos.loop import gate
 from dos.loop.gate import Gate
 from dos.packets import packet
@@ -58,6 +59,7 @@ def run(args: Args, context: Context) -> Reply:
         raise BadInput(f"--limit {args.limit} leaves no pick", hint="Give --limit 1 or more.")
     scope = [validated_name(word, "scope") for word in args.scope]
     config = context.policy
+    with_parts = config_with_parts(context.policy_world)
     now = datetime.now(UTC)
     evidence = gather.gather(
         context.world,
@@ -65,7 +67,8 @@ def run(args: Args, context: Context) -> Reply:
         scope=scope,
         now=now,
         lane_of=lambda unit: worker_health.lane_of(unit, config) or "",
-        prompt=lambda unit, lane, tries: _prompt(unit, lane, tries, config),
+        prompt=lambda unit, _lane, tries: _prompt(unit, tries, with_parts),
+        region_of=lambda unit: _region(unit, with_parts),
     )
     if isinstance(evidence, Unknown):
         reason = f"landings could not be read: {evidence.why}"
@@ -123,14 +126,18 @@ def _reply(planned: Packet, verdict: gate.Verdict, text: str, files: PacketFiles
     return Reply(code=code, text=text, data=data, next_action=NEXT[verdict.answer])
 
 
-def _prompt(unit: Unit, lane: str, tries: Sequence[str], config: Config) -> str:
+def _region(unit: Unit, config: Config) -> tuple[str, ...]:
+    """Return the globs of the unit's lane, or of its part of it; none without a lane."""
+    lane = worker_health.lane_of(unit, config)
+    region = config.lane_region(lane) if lane else None
+    return region.globs if region else ()
+
+
+def _prompt(unit: Unit, tries: Sequence[str], config: Config) -> str:
     """Return the prompt that a worker would give to an agent for this unit."""
-    globs: Sequence[str] = ()
-    if lane and (region := config.lane_region(lane)):
-        globs = region.globs
     return prompt.unit_prompt(
         unit,
-        globs=globs,
+        globs=_region(unit, config),
         acceptance=unit.acceptance or config.workers.acceptance,
         history=tries,
     )

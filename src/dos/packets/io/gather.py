@@ -39,6 +39,7 @@ def gather(
     now: datetime,
     lane_of: Lane,
     prompt: Prompt,
+    region_of: Callable[[Unit], tuple[str, ...]],
 ) -> list[UnitCandidate] | Unknown:
     """Every unit in scope, in the order of the plans; Unknown when git cannot be read.
 
@@ -70,7 +71,7 @@ def gather(
         candidate = UnitCandidate(
             unit=unit,
             lane=lane,
-            reserve=_lane_globs(config, lane),
+            reserve=region_of(unit),
             held=held.reason or "",
             held_because=held.evidence,
             waits_for=tuple(unmet),
@@ -82,16 +83,6 @@ def gather(
             candidate = structs.replace(candidate, taken_by=unit_state.claimed_by)
         candidates.append(candidate)
     return candidates
-
-
-def _lane_globs(config: Config, lane: str) -> tuple[str, ...]:
-    """The globs that a lane may change; none for a unit without a lane."""
-    if not lane:
-        return ()
-    region = config.lane_region(lane)
-    if region is None:
-        return ()
-    return region.globs
 
 
 def _evidence(unit: Unit, lane: str, state: FleetState, now_ms: int) -> pickable.Evidence:
