@@ -75,6 +75,8 @@ def test_two_owners_take_disjoint_parts_and_the_whole_lane_waits_for_both(worksp
     assert (first.code, second.code) == (0, 0)
     assert (first.json["lane"], first.json["tree"]) == (LOGIN, ["src/login/**"])
     assert (second.json["lane"], second.json["tree"]) == (LOGOUT, ["src/logout.py"])
+    live = workspace.json("lease-lane", "live")
+    assert [(row["lane"], row["part_of"]) for row in live] == [(LOGIN, "api"), (LOGOUT, "api")]
     whole = workspace.dos("lease-lane", "acquire", "--lane", "api", "--owner", "eve")
     assert (whole.code, whole.json["reason_class"]) == (1, "REGION_OVERLAP")
     assert "cannot share live lane 'api/AUTH/AUTH1'" in whole.json["reason"]

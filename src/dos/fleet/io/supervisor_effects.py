@@ -339,12 +339,13 @@ class SupervisorEffects(WorkerEffects):
 
     def _remove_landed_parts(self, observation: Observation) -> None:
         """Remove the folders of parts of lanes whose units have landed, once nobody has them."""
-        landed = observation.landed_parts - self._removed_parts
-        if not landed:
+        new = observation.landed_parts - self._removed_parts
+        # What cannot be removed is left to `dos doctor --fix`.
+        self._removed_parts = observation.landed_parts
+        if not new:
             return
-        self._removed_parts |= landed  # what cannot be removed is left to `dos doctor --fix`
         try:
-            remove_settled(self.workspace, self.git, landed)
+            remove_settled(self.workspace, self.git, new)
         except (GitFailed, OSError) as error:
             warn(f"not all folders of units that landed could be removed: {error}")
 

@@ -41,6 +41,8 @@ class LeaseRow(Struct, frozen=True, kw_only=True):
         shape = lane_log_lease(self.lease)
         if not shape.get("run_id"):
             shape.pop("run_id", None)
+        if self.lease.part_of:
+            shape["part_of"] = self.lease.part_of
         return {
             **shape,
             "fence": self.lease.fence,
