@@ -98,7 +98,7 @@ def test_the_hooks_of_dos_are_trusted(repository):
     answer = in_process("hooks", "install", "codex")
     assert answer.code == 0 and "Codex trusts these hooks now (4 of them)" in answer.out
     assert len(trusted(repository)) == 4
-    assert look(CODEX, find(repository))[0] == "WIRED"
+    assert look(CODEX, find(repository)).state == "WIRED"
 
 
 def test_the_hooks_of_dos_kernel_are_taken_over_and_trusted_as_dos_writes_them(repository):
@@ -131,7 +131,7 @@ def test_a_landed_path_in_the_block_of_dos_is_not_used_again(repository, path, c
     if committed:
         git("add", "--all", cwd=repository)
         git("commit", "--quiet", "--message", "Share", cwd=repository)
-    assert look(CODEX, find(repository))[0] == "DRIFTED"
+    assert look(CODEX, find(repository)).state == "DRIFTED"
     in_process("hooks", "install", "codex")
     assert str(repository) not in settings.read_text()
     assert len(trusted(repository)) == 4
@@ -146,7 +146,7 @@ def test_a_path_to_this_dos_is_used_again(repository):
     settings = repository / CODEX.file
     settings.parent.mkdir()
     settings.write_text(toml_settings.block(CODEX, verb_caller(own)))
-    assert look(CODEX, find(repository))[0] == "UNTRUSTED", "as it should be, and not yet trusted"
+    assert look(CODEX, find(repository)).state == "UNTRUSTED", "not yet"
 
 
 def test_a_command_of_ours_does_nothing_besides(repository):

@@ -433,7 +433,7 @@ def test_of_the_leases_of_a_worker_only_the_one_that_its_agent_works_under_count
 def test_a_session_that_was_bound_to_one_lane_keeps_the_others_of_its_terminal(scene):
     first = scene.take("api", pid=os.getpid())
     scene.take("docs", pid=os.getpid())
-    bind_session(scene.store, "s", "api", first.fence)
+    bind_session(scene.store, "s", first, of_process=False)
     found = scene.ask(session="s", pid=scene.start().pid)
     assert (found.lane, [one.lane for one in found.further]) == ("api", ["docs"])
     elsewhere = scene.ask(session="s", pid=1)

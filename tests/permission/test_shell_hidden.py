@@ -242,7 +242,6 @@ HIDDEN = {
         mkdir --context docs/x
         fd -gx touch
         dos plan --tick
-        dos plan --ti
         dos doctor --fix
         dos report --html docs/x.html
         git -C $x log

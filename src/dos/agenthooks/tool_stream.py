@@ -1,6 +1,6 @@
 """Does an agent repeat one tool call, with one result, again and again?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -88,9 +88,9 @@ def judge(steps: Sequence[Step], policy: ToolStream = ToolStream()) -> Verdict:
     return Verdict(state=state, repeats=repeats, tool=last.tool)
 
 
-def args_digest(tool: str, arguments: Any) -> str:
+def args_digest(tool: str, arguments: Mapping[str, Any]) -> str:
     """Return the digest of a call: the same for the same tool and arguments in any order."""
-    return _digest(json.encode({"tool": tool, "input": arguments}, order="sorted"))
+    return _digest(json.encode({"tool": tool, "input": dict(arguments)}, order="sorted"))
 
 
 def result_digest(result: Any) -> str:
