@@ -17,7 +17,7 @@ def test_every_key_is_shown_with_its_value(dos):
 def test_a_key_or_a_table_can_be_asked_for(dos):
     assert dos("config", "show", "supervise.target").out == "supervise.target = 1\n"
     assert {row["key"].split(".")[1] for row in dos("config", "show", "lanes", "--json").json} == {
-        "concurrent", "exclusive", "autopick", "trees", "aliases", "agents",
+        "concurrent", "repeatable", "exclusive", "autopick", "trees", "aliases", "agents",
     }  # fmt: skip
 
 

@@ -109,6 +109,7 @@ OPERATOR_VERBS = {
     "journal import": ["journal", "import", "/dev/null"],
     "journal prune": ["journal", "prune"],
     "journal compact": ["journal", "compact"],
+    "reap": ["reap", "--apply"],
     "receipt-key make": ["receipt-key", "make"],
     "web": ["web"],
     "attest": ["attest", "--claim", "c", "--accept-cmd", "true"],
