@@ -1,18 +1,15 @@
 """Tell an agent program of the MCP server of dos, in its settings file of this repository."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from dos.agenthooks.io.own_command import dos_command, works_outside_of
+from dos.agenthooks.io.settings_file import SettingsFile
 from dos.agenthooks.json_settings import NotPlain
-from dos.errors import BadInput
-from dos.machine import filesystem
 from dos.mcp import hosts
 from dos.mcp.hosts import Host
-from dos.text import LONGEST_PATH, quote
 
 
 class ServerReport(Struct, frozen=True, kw_only=True):
@@ -57,23 +54,23 @@ def write_server(host: Host, root: Path, *, force: bool, dry_run: bool) -> Serve
 
     Raises BadInput where the file cannot be read or written, and for a link out of the repository.
     """
-    path = Path(root, *host.path)
+    file = SettingsFile(root, host.path)
     try:
-        return _write(host, root, path, force=force, dry_run=dry_run)
+        return _write(host, root, file, force=force, dry_run=dry_run)
     except OSError as error:
-        raise BadInput(
-            f"{path}: {error.strerror or error}", hint="Check its owner and mode: ls -ld"
-        ) from error
+        raise file.unwritable(error) from error
 
 
-def _write(host: Host, root: Path, path: Path, *, force: bool, dry_run: bool) -> ServerReport:
-    _check_place(path, root, force=force)
-    content = path.read_bytes() if os.path.lexists(path) else None
+def _write(
+    host: Host, root: Path, file: SettingsFile, *, force: bool, dry_run: bool
+) -> ServerReport:
+    file.check_place(force=force)
+    is_new = file.content is None
     dos = dos_command()
     try:
-        if host.rival and path.with_name(host.rival).exists():
+        if host.rival and file.path.with_name(host.rival).exists():
             raise NotPlain(f"{host.rival} is there, which dos does not edit")
-        before = _text(content, host)
+        before = file.text
         used = hosts.used_command(before, host)
         if used and works_outside_of(root, used):  # the file stays as it is
             dos = used
@@ -81,41 +78,19 @@ def _write(host: Host, root: Path, path: Path, *, force: bool, dry_run: bool) ->
     except NotPlain as refusal:
         return ServerReport(
             host=host.name,
-            file=str(path),
+            file=str(file.path),
             refused=refusal.message,
             patch=hosts.patch(host, dos),
         )
-    changed = content is None or text != before
+    changed = is_new or text != before
     if changed and not dry_run:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        filesystem.write_whole(path, text.encode())
+        file.write(text)
     return ServerReport(
         host=host.name,
-        file=str(path),
+        file=str(file.path),
         changed=changed,
-        is_new=content is None,
+        is_new=is_new,
         text=text,
-        undo=f"rm {host.file}" if content is None else hosts.how_to_undo(host),
+        undo=f"rm {host.file}" if is_new else hosts.how_to_undo(host),
         note=host.note,
     )
-
-
-def _check_place(path: Path, root: Path, *, force: bool) -> None:
-    """Raise BadInput for what is no file, and for a link that leads out of the repository."""
-    if os.path.lexists(path) and not path.is_file():
-        raise BadInput(f"{path} is not a file", hint="Move it away first.")
-    real = os.path.realpath(path)
-    if not force and not real.startswith(f"{os.path.realpath(root)}{os.sep}"):
-        raise BadInput(
-            f"{path} is a link to {quote(real, LONGEST_PATH)}, outside of this repository, and was"
-            " not changed",
-            hint="--force writes there; other repositories may share that file.",
-        )
-
-
-def _text(content: bytes | None, host: Host) -> str:
-    """Return the content as text. Raises NotPlain for other bytes."""
-    try:
-        return (content or b"").decode()
-    except UnicodeDecodeError as error:
-        raise NotPlain(f"{host.file} is not UTF-8 text, and was not changed") from error

@@ -17,9 +17,9 @@ from msgspec import DecodeError, Struct, ValidationError, json
 
 from dos.agenthooks import json_edit, json_settings, toml_settings
 from dos.agenthooks.io.own_command import dos_command, leads_here, local_caller, own_shim_caller
+from dos.agenthooks.io.settings_file import SettingsFile
 from dos.agenthooks.json_settings import NotPlain
 from dos.agenthooks.wiring import Form, Host, shim_caller, verb_caller
-from dos.errors import BadInput
 from dos.git.repository import Reader
 from dos.machine import filesystem
 from dos.workspace import Workspace
@@ -47,27 +47,16 @@ class Before(Struct, frozen=True, kw_only=True):
     made_folders: tuple[str, ...] = ()
 
 
-class Wiring:
+class Wiring(SettingsFile):
     """The settings of one program in one work tree."""
 
     def __init__(self, host: Host, workspace: Workspace) -> None:
         self.host = host
         self.tree = workspace.tree
-        home = workspace.main_tree if host.reads_main_tree else workspace.tree
-        self.path = Path(home, *host.path)
-        self._top = home
+        super().__init__(workspace.main_tree if host.reads_main_tree else workspace.tree, host.path)
         # Without this folder in a linked worktree the program runs no hooks there.
         self._marker = Path(workspace.tree, host.path[0])
         self._record = workspace.state / "agenthooks" / f"{host.name}.json"
-
-    @cached_property
-    def content(self) -> bytes | None:
-        """What the file holds now; None: there is none. Raises BadInput for what is no file."""
-        if not os.path.lexists(self.path):
-            return None
-        if not self.path.is_file():
-            raise BadInput(f"{self.path} is not a file", hint="Move it away first.")
-        return self.path.read_bytes()
 
     @cached_property
     def dos(self) -> str:
@@ -105,22 +94,6 @@ class Wiring:
             return False
         name = self.path.relative_to(self.tree).as_posix()
         return Reader(self.tree).object_of(f"HEAD:{name}") is not None
-
-    @property
-    def text(self) -> str:
-        """The content as text. Raises NotPlain for other bytes."""
-        try:
-            return (self.content or b"").decode()
-        except UnicodeDecodeError as error:
-            raise NotPlain(f"{self.host.file} is not UTF-8 text") from error
-
-    def leads_out(self) -> str:
-        """Where the file really is, if a link leads out of the repository; else an empty text."""
-        real = os.path.realpath(self.path)
-        top = os.path.realpath(self._top)
-        if real.startswith(f"{top}{os.sep}"):
-            return ""
-        return real
 
     def wanted(self, *, force: bool = False) -> str:
         """Return the file with the hooks. Raises NotPlain where dos cannot edit it."""
@@ -185,11 +158,10 @@ class Wiring:
         elif json_or_toml_has_ours(self):
             # Entries of dos-kernel: there is no earlier file without any.
             before = Before(written="", content=None)
-        filesystem.write_whole(self.path, text.encode())
+        self.write(text)
         self._record.parent.mkdir(parents=True, exist_ok=True)
         if before.written:
             filesystem.write_whole(self._record, json.encode(before), mode=0o600)
-        self._forget()
 
     def mark_worktree(self) -> None:
         """Make the folder by which the program looks for hooks in a linked worktree."""
@@ -218,9 +190,9 @@ class Wiring:
         """Write what `uninstall` returned, and remove the folders that `install` made."""
         earlier = self._earlier()
         if text is None:
-            self.path.unlink(missing_ok=True)
+            self.remove()
         else:
-            filesystem.write_whole(self.path, text.encode())
+            self.write(text)
         for folder in reversed(earlier.made_folders if earlier else ()):
             try:
                 Path(folder).rmdir()
@@ -230,12 +202,10 @@ class Wiring:
             with suppress(OSError):  # something else is in it, or it is gone
                 self._marker.rmdir()
         self._record.unlink(missing_ok=True)
-        self._forget()
 
-    def _forget(self) -> None:
-        """Read the file again at next use."""
-        for name in ("content", "caller"):
-            self.__dict__.pop(name, None)
+    def forget(self) -> None:
+        super().forget()
+        self.__dict__.pop("caller", None)
 
     def _earlier(self) -> Before | None:
         """What was kept, if the file is still as dos wrote it."""

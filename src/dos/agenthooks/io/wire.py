@@ -13,7 +13,6 @@ from dos.agenthooks.io.install import State, Wiring, plugin_text
 from dos.agenthooks.json_settings import NotPlain
 from dos.agenthooks.wiring import Form, Host, commands
 from dos.errors import BadInput
-from dos.text import LONGEST_PATH, quote
 from dos.unknown import Unknown
 from dos.workspace import Workspace
 
@@ -52,7 +51,7 @@ def install(host: Host, workspace: Workspace, *, force: bool, dry_run: bool) -> 
     """
     wiring = Wiring(host, workspace)
     try:
-        _check_place(wiring, force=force)
+        wiring.check_place(force=force)
         before = wiring.state()
         text = wiring.wanted(force=force)
         changed = wiring.content is None or text != wiring.text
@@ -64,7 +63,7 @@ def install(host: Host, workspace: Workspace, *, force: bool, dry_run: bool) -> 
     except NotPlain as refusal:
         return _refused(wiring, workspace, refusal)
     except OSError as error:
-        raise _unwritable(wiring, error) from error
+        raise wiring.unwritable(error) from error
     notes: list[str] = []
     if not dry_run:
         state, notes = _trusted(wiring, state)
@@ -83,7 +82,7 @@ def uninstall(host: Host, workspace: Workspace, *, force: bool, dry_run: bool) -
     """Take our hooks out of the settings of a program. Raises as `install` does."""
     wiring = Wiring(host, workspace)
     try:
-        _check_place(wiring, force=force)
+        wiring.check_place(force=force)
         before = wiring.state()
         text: str | None = None
         changed = False
@@ -96,7 +95,7 @@ def uninstall(host: Host, workspace: Workspace, *, force: bool, dry_run: bool) -
     except NotPlain as refusal:
         return _refused(wiring, workspace, refusal)
     except OSError as error:
-        raise _unwritable(wiring, error) from error
+        raise wiring.unwritable(error) from error
     return HostReport(
         host=host.name,
         file=str(wiring.path),
@@ -149,17 +148,6 @@ def _names_dos(wiring: Wiring) -> bool:
         return False
 
 
-def _check_place(wiring: Wiring, *, force: bool) -> None:
-    """Raise BadInput for a file that a link moves out of the repository."""
-    outside = wiring.leads_out()
-    if outside and not force:
-        raise BadInput(
-            f"{wiring.path} is a link to {quote(outside, LONGEST_PATH)}, outside of this"
-            " repository, and was not changed",
-            hint="--force writes there; other repositories may share that file.",
-        )
-
-
 def _refused(wiring: Wiring, workspace: Workspace, refusal: NotPlain) -> HostReport:
     """The report of a file that dos leaves to its owner."""
     host = wiring.host
@@ -178,12 +166,6 @@ def _refused(wiring: Wiring, workspace: Workspace, refusal: NotPlain) -> HostRep
         state=state,
         refused=refusal.message,
         patch=patch,
-    )
-
-
-def _unwritable(wiring: Wiring, error: OSError) -> BadInput:
-    return BadInput(
-        f"{wiring.path}: {error.strerror or error}", hint="Check its owner and mode: ls -ld"
     )
 
 
