@@ -130,6 +130,10 @@ HIDDEN = {
         wait -p 'a[$(touch x)]' %1
         mapfile 'a[$(touch x)]' < f
         getopts a 'a[$(touch x)]' -a
+        [ 'a[$(touch x)]' -eq 0 ]
+        x='a[$(touch x)]'; [ "$x" -eq 0 ]
+        printf '%d' 'a[$(touch x)]'
+        x='a[$(touch x)]'; printf '%s %5d' a "$x"
         """,
     "variables that steer": r"""
         for PATH in .; do ls; done
@@ -163,6 +167,13 @@ HIDDEN = {
         shopt -s lastpipe; true | cd docs; ls
         set -o posix
         set -P; cd a/..; ls
+        alias -p ls='touch x'; ls
+        hash ls=./evil; ls
+        functions[ls]='touch x'; ls
+        aliases[ls]='touch x'; ls
+        path=./evil; ls
+        path+=./evil; ls
+        NULLCMD=./evil; < x
         """,
     "shells in the shell": r"""
         sh -c '((./evil))'
@@ -289,6 +300,10 @@ READS = r"""
     [ "$x" = a ] && [ -n "$y" ] && [ $# -gt 0 ]
     test -f a -o -f b
     [ -v x ] && echo yes
+    n=0; while [ $n -lt 3 ]; do n=$((n+1)); done; [ $? -eq 0 ]
+    [ ${#x} -gt 3 ] && [ "$count" -ge 2 ]
+    printf '%s\n' "$x" '$(a)'; printf '%d items\n' 3
+    hash -r; alias; hostname
     [[ -v x ]]
     echo ${x:-a} ${x#a} ${x%/*} ${x//a/b} ${#x} ${x:0:3} ${a[0]} ${a[@]} ${!a[@]} ${x^^}
     x=a; echo ${x:1}
@@ -356,6 +371,8 @@ READS = r"""
 # What is written is named as it is, and nothing else.
 WRITES = {
     "uniq --skip-fields 2 a docs/x": (["docs/x"], False),
+    "cp -rT api docs/": (["docs"], False),
+    "mv --no-target-directory docs/x api/": (["docs/x", "api"], False),
     "xxd -r -p a docs/x": (["docs/x"], False),
     "xxd -seek 5 a docs/x": (["docs/x"], False),
     "gzip -k docs/x": (["docs/x.gz"], False),

@@ -104,6 +104,8 @@ def _copied(found: Arguments) -> Effect:
     *sources, target = found.operands
     is_folder = target.text.endswith(("/", "/.", "/..")) or target.text in (".", "..")
     is_folder = is_folder or (target.text == "~" and target.has_tilde)
+    if found.has("T", "no-target-directory"):
+        return Effect(writes=[target])
     if not is_folder and len(sources) == 1:
         return Effect(writes=[target])
     if any(source.text.rstrip("/").endswith((".", "..")) for source in sources):

@@ -62,13 +62,13 @@ def _only(
     return read
 
 
-def _first_is(*allowed: str) -> Program:
-    """A program that reads when its first word is one of these, or when it has none."""
+def _lists(*allowed: str) -> Program:
+    """A program that reads when it is given nothing, or one of these options and nothing else."""
 
     def read(words: Sequence[Word]) -> Effect:
-        if not words or words[0].text in allowed:
+        if not words or (len(words) == 1 and words[0].text in allowed):
             return Effect()
-        return unknown("a command of it can write files")
+        return unknown("a command of it changes what others do")
 
     return read
 
@@ -117,7 +117,7 @@ _XMLLINT = _only(
 )  # fmt: skip
 _PAGED = _only("NRSFXEeiIMmnsqr0123456789", prefixes="+")
 UNLESS: dict[str, Program] = {
-    "alias": _first_is("-p"),
+    "alias": _lists("-p"),
     "base64": _unless("o", "output"),
     "bat": _shows_pages,
     "column": _unless("o"),
@@ -125,9 +125,9 @@ UNLESS: dict[str, Program] = {
     "dos": _calls_dos,
     "fd": _unless("xX", "exec", "exec-batch", values="deEtjScoC"),
     "file": _unless("C", "compile", values="Ffme"),
-    "hash": _unless("p"),
+    "hash": _lists("-r", "-l"),
     "history": _unless("wars"),
-    "hostname": _first_is("-f", "-s", "-i", "-I", "-d"),
+    "hostname": _lists("-f", "-s", "-i", "-I", "-d"),
     "jobs": _unless("x"),
     "less": _PAGED,
     "lsof": _unless("D"),

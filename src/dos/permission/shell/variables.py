@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import Arguments, parse
 from dos.permission.shell.syntax import evaluation
+from dos.permission.shell.syntax.conditions import condition_names
 from dos.permission.shell.syntax.evaluation import (
     ALWAYS_TEXT,
     NAME,
@@ -29,10 +30,14 @@ _STEERS = re.compile(
     r"[A-Z]*PATH|\w+_CONFIG_PATH|GCONV_PATH|HOME|CURL_HOME|ZDOTDIR|LD_\w+|DYLD_\w+|BASH\w*|ENV"
     r"|SHELL|SHELLOPTS|POSIXLY_CORRECT|PS[0-4]|PROMPT_COMMAND|GIT_\w+|\w*PAGER|LESS\w*|EDITOR"
     r"|VISUAL|BROWSER|XDG_\w+|BAT_\w+|\w+_(?:OPTS?|OPTIONS|RSH|PROG|SHELL|PRELOAD)|MANOPT|WGETRC"
+    # Those of zsh: a `path` that is set there is the PATH.
+    r"|path|cdpath|fpath|NULLCMD|READNULLCMD"
     r"|GZIP|BZIP2?|XZ_\w+|ZSTD_\w+|ZIP|UNZIP|ZIPINFO|SSLKEYLOGFILE|OPENSSL_\w+|MALLOC_TRACE",
     re.ASCII,
 )
 _HARMLESS = re.compile(r"\w*PAGER=(?:cat|less|more)?|GIT_(?:OPTIONAL_LOCKS|TERMINAL_PROMPT)=\d")
+_TABLES = name_table("aliases commands functions galiases saliases")  # of zsh: what a name runs
+_NUMBER_FORMAT = re.compile(r"%[^%A-Za-z]*[diouxXeEfFgGaA]")
 _DECLARES = name_table("declare export local readonly typeset")
 _SHOWN_ONLY = frozenset("aAxrgpfFlut")  # options of these that evaluate nothing
 _SETS = re.compile(r"[-+][efuvx]+|[-+][efuvx]*o")
@@ -98,6 +103,8 @@ class Variables(Struct, kw_only=True):
             if found is None:
                 continue
             self.evaluate(found[1])
+            if found[0] in _TABLES and word.text.startswith(f"{found[0]}["):
+                self._doubt(f"{found[0]} decides what is run")
             if not (word.is_literal and _HARMLESS.fullmatch(word.text)):
                 self.assign(found[0], is_text=not is_number(word))
 
@@ -149,12 +156,17 @@ class Variables(Struct, kw_only=True):
         elif words and words[0].text.startswith("-v"):
             attached = Word(text=words[0].text[2:])
             self._assign_named("printf", [attached] if attached.text else words[1:2])
+        if words and _NUMBER_FORMAT.search(words[0].text):  # some shells evaluate what they print
+            self.evaluate(all_names(words[1:]))
+            if any("$(" in word.text or "`" in word.text for word in words):
+                self._doubt(_EVALUATES.format("printf"))
 
     def _test(self, name: str, words: Sequence[Word]) -> None:
         """Note the variable of `-v`, which can also be the text of another one."""
         for place, word in enumerate(words):
             if word.text in ("-v", "-R") and not all(map(is_plain_name, words[place + 1 :][:1])):
                 self._doubt(_EVALUATES.format(name))
+        self.evaluate(condition_names(words))  # some shells evaluate what they compare
         own = [word for word in words if word.text != "!"]
         is_open = any(word.text in _COMBINES for word in own)
         is_open = is_open or (len(own) == 2 and not own[0].is_literal)
