@@ -394,6 +394,8 @@ WRITES = {
     "perl -0777 -i -pe s/a/b/ docs/x": (["docs/x"], True),
     "perl -0 -pi.bak -e s/a/b/ docs/x": (["docs/x"], True),
     "perl -i.orig -ne print docs/x": (["docs/x"], True),
+    "perl -0pi -e s/a/b/ docs/x": (["docs/x"], True),
+    "perl -l012 -0777pi -e s/a/b/ docs/x": (["docs/x"], True),
     "perl -Mutf8 -I lib -i -lpe s/a/b/ docs/x": (["docs/x"], True),
     "perl -e print docs/x": ([], True),
     "perl prog docs/x": ([], True),

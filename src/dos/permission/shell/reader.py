@@ -204,7 +204,7 @@ class _Walk:
             self._reading.acts = True  # the shell itself opens a connection
         if redirect.operator not in _WRITING:
             if not redirect.body_is_data:
-                self._reading.add_unknown("a heredoc holds a command substitution")
+                self._reading.add_unknown("a heredoc holds what the shell expands")
             return
         is_stream = redirect.operator == ">&" and _STREAM.fullmatch(target.text)
         if target.text == "!":
