@@ -184,6 +184,10 @@ HIDDEN = {
         bash --init-file f -c true
         bash -O expand_aliases -c ls
         bash $x -c ls
+        x='; touch docs/y'; bash <<E⏎ls $x⏎E
+        x='; touch docs/y'; bash <<E⏎ls ${x}⏎E
+        bash <<E⏎ls \$(touch x)⏎E
+        bash <<E⏎ls \⏎touch x⏎E
         """,
     "options of programs": r"""
         sed 'v;w f' a
@@ -257,6 +261,7 @@ HIDDEN = {
         dos report --html docs/x.html
         git -C $x log
         git -C "$x" $y
+        git -C "$x" diff "$x"
         """,
 }  # fmt: skip
 READS = r"""
@@ -323,6 +328,8 @@ READS = r"""
     GIT_PAGER=cat git log
     bash -c 'cat f'
     bash -lc 'cat f | head'
+    bash <<'E'⏎ls $x⏎E
+    bash <<E⏎ls docs⏎E
     bash -euo pipefail -c 'cat f'
     sh -c 'cat f'
     cd "$x" && cat f
@@ -436,6 +443,18 @@ ACTS = {
     "cat < $x": True, "getent hosts h": True, "git ls-remote https://h/r": True,
     "curl https://h": True, "cat < f": False, "git log": False, "cat f 2> /dev/null": False,
 }  # fmt: skip
+PATCH = "*** Begin Patch\n*** Update File: {}\n@@\n-a\n+b\n*** End Patch\n"
+# A patch is named only as far as it is what the program gets.
+PATCHES = {
+    f"apply_patch <<'E'\n{PATCH.format('docs/x')}E": (("docs/x",), False),
+    f"apply_patch <<E\n{PATCH.format('docs/x')}E": (("docs/x",), False),
+    f"x=../docs/x; apply_patch <<E\n{PATCH.format('api/$x')}E": (("api/$x",), True),
+    f"apply_patch '{PATCH.format('api/x')}' < docs/p.patch": (("api/x",), True),
+    "x=../docs/x; git apply <<E\n--- a/api/$x\n+++ b/api/$x\n@@ -1 +1 @@\n-a\n+b\nE": (
+        ("api/$x",),
+        True,
+    ),
+}
 NOT_KNOWN = {
     # What is not certain, and yet no write of a path: nobody with a lane is stopped for it.
     "if (( $(wc -l < f) > 5 )); then echo; fi": (),
@@ -471,6 +490,12 @@ def test_what_is_written_is_named_and_nothing_beside_it():
     for command, (paths, is_open) in WRITES.items():
         found = written(command)
         assert (list(found.paths), bool(found.unknown)) == (paths, is_open), command
+
+
+def test_a_patch_that_the_shell_completes_is_not_known():
+    for command, (paths, is_open) in PATCHES.items():
+        found = written(command)
+        assert (found.paths, bool(found.unknown)) == (paths, is_open), command
 
 
 def test_what_reaches_another_machine_is_an_effect():

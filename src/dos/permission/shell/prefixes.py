@@ -9,6 +9,7 @@ from dos.permission.shell.name_table import name_table
 from dos.permission.shell.options import Arguments, parse
 from dos.permission.shell.syntax.tokens import Word
 
+_SYSTEM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[^/]+|/opt/homebrew/bin/[^/]+")
 _WITH_WORDS = ("for", "select", "case")  # what follows them is no program
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
 _ASSIGNS = name_table("export declare typeset readonly local")
@@ -51,6 +52,11 @@ class Unwrapped(Struct, kw_only=True):
     writes: list[Word] = field(default_factory=list)
     assigned: list[Word] = field(default_factory=list)  # `NAME=VALUE`
     unknown: str = ""
+
+
+def is_of_system(program: str) -> bool:
+    """Whether a program lies where those of the system do."""
+    return bool(_SYSTEM.fullmatch(program))
 
 
 def without_keywords(words: Sequence[Word]) -> Sequence[Word]:

@@ -5,7 +5,6 @@ certain, what is written is named and called unknown at once. What the shell exp
 so such a path makes the rest unknown; known paths beside it stay known.
 """
 
-import re
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field, structs
@@ -37,8 +36,6 @@ _PIPES = ("|", "|&")
 _GOES_ON = ("&&", "|", "|&", "(")  # after which `cd` has succeeded, or nothing follows
 _LOOPS = name_table("for while until select function case")
 _MOVES_LINKS = name_table("mv cp ditto ln rsync tar unzip")
-_SYSTEM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[^/]+|/opt/homebrew/bin/[^/]+")
-_STREAM = re.compile(r"[0-9]+-?|-")
 _OWN_PROGRAM = "a program of its own can write files"
 
 
@@ -206,10 +203,9 @@ class _Walk:
             if not redirect.body_is_data:
                 self._reading.add_unknown("a heredoc holds what the shell expands")
             return
-        is_stream = redirect.operator == ">&" and _STREAM.fullmatch(target.text)
         if target.text == "!":
             self._reading.add_unknown("not every shell writes to the file !")
-        if not is_stream and (target.text or not target.is_literal):
+        if not redirect.is_stream and (target.text or not target.is_literal):
             self._write(target)
 
     def _command(self, words: Sequence[Word], redirects: Sequence[Redirect]) -> None:
@@ -239,7 +235,7 @@ class _Walk:
         text = words[0].text
         name = text.rpartition("/")[2]
         arguments = words[1:]
-        if "/" in text and not _SYSTEM.fullmatch(text):
+        if "/" in text and not prefixes.is_of_system(text):
             self._reading.add_unknown(_OWN_PROGRAM)
         self._reading.acts = self._reading.acts or name in ACTS
         special = self._special.get(name)
@@ -268,12 +264,13 @@ class _Walk:
         for folder in command.folders:
             self._enter(folder)
         effect = git_effect(command)
+        self._doubt_heredocs(redirects, is_read=command.name == "apply")
         self._reading.acts = self._reading.acts or command.name == ASKS_REMOTE
         if command.name == "apply":
             effect = patches.with_heredoc(effect, command.words, redirects, default_strip=1)
         self._add(effect)
-        certain = [folder for folder in command.folders if not folder.is_split]
-        self._doubt_options([word for word in arguments if word not in certain])
+        certain = {id(folder) for folder in command.folders if not folder.is_split}
+        self._doubt_options([word for word in arguments if id(word) not in certain])
         self._folder = before
 
     def _shell(self, name: str, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
@@ -290,6 +287,7 @@ class _Walk:
             else:
                 self._reading.add_unknown("a variable is part of a script")
             return
+        self._doubt_heredocs(redirects, is_read=True)
         bodies = [redirect.body for redirect in redirects if redirect.body is not None]
         if bodies and not found.operands:
             _read_text(bodies[-1], self._folder.path, self._reading, self._depth + 1)
@@ -297,7 +295,13 @@ class _Walk:
         if not found.has("version", "help"):
             self._reading.add_unknown("a script can write files")
 
+    def _doubt_heredocs(self, redirects: Sequence[Redirect], *, is_read: bool) -> None:
+        """A heredoc that is read here as a script or a patch must be what the program gets."""
+        if is_read and not all(redirect.is_verbatim for redirect in redirects):
+            self._reading.add_unknown("the shell expands what is in a heredoc")
+
     def _patch(self, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
+        self._doubt_heredocs(redirects, is_read=True)
         effect = PROGRAMS["patch"](arguments)
         self._add(patches.with_heredoc(effect, arguments, redirects, default_strip=None))
         self._doubt_options(arguments)
@@ -309,6 +313,9 @@ class _Walk:
             _read_text(text, self._folder.path, self._reading, self._depth + 1)
 
     def _apply_patch(self, arguments: Sequence[Word], redirects: Sequence[Redirect]) -> None:
+        self._doubt_heredocs(redirects, is_read=True)
+        if any(redirect.operator == "<" for redirect in redirects):
+            self._reading.add_unknown("what a patch changes is not in the command")
         texts = [word.text for word in arguments]
         texts += [redirect.body or redirect.target.text for redirect in redirects]
         named = patches.patched_paths("\n".join(texts))

@@ -4,6 +4,8 @@ import re
 
 from msgspec import Struct, field
 
+_STREAM = re.compile(r"[0-9]+-?|-")
+_EXPANDED = re.compile(r"[$`\\]")
 _SUBSTITUTES = re.compile(r"\$[(\[]|`|\$\{(?!\w+\})")
 
 
@@ -40,6 +42,18 @@ class Redirect(Struct, kw_only=True):
         if self.target.is_quoted or self.body is None:
             return True
         return not _SUBSTITUTES.search(self.body)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the target is another stream, or nothing."""
+        return self.operator == ">&" and bool(_STREAM.fullmatch(self.target.text))
+
+    @property
+    def is_verbatim(self) -> bool:
+        """Whether a program gets the heredoc letter by letter, so that it can be read here."""
+        if self.target.is_quoted or self.body is None:
+            return True
+        return not _EXPANDED.search(self.body)
 
 
 class Operator(Struct, kw_only=True):
