@@ -1,5 +1,6 @@
 """Every request gets exactly one answer, by the rules of JSON-RPC and of each protocol version."""
 
+import sqlite3
 import threading
 from urllib.parse import quote
 
@@ -125,12 +126,18 @@ def test_a_cancelled_request_gets_no_answer(repository):
     assert session.handle(again) is not None  # a cancellation counts for one request
 
 
-def test_a_tool_that_takes_too_long_is_answered_as_stalled(repository, monkeypatch):
-    monkeypatch.setenv("DOS_MCP_TOOL_DEADLINE_MS", "1")
-    answer = call(Session(str(repository.root)), "verify", plan="DEMO", phase="A1")
+def test_a_tool_that_takes_too_long_is_answered_as_stalled(own_repository, monkeypatch):
+    attempt = {"unit": "DEMO/A1", "outcome": "error"}
+    assert not call(Session(str(own_repository.root)), "attempt", **attempt)["isError"]
+    monkeypatch.setenv("DOS_MCP_TOOL_DEADLINE_MS", "20")
+    journal = own_repository.root / ".git" / "dos" / "state.db"
+    with sqlite3.connect(journal, isolation_level=None) as locked:
+        locked.execute("begin immediate")  # so that it waits until its deadline is over
+        answer = call(Session(str(own_repository.root)), "attempt", **attempt)
+        locked.execute("rollback")
     assert answer["structuredContent"]["verdict"] == "STALLED"
     assert set(answer["structuredContent"]) == {"verdict", "reason", "fallback", "advice"}
-    waited = call(Session(str(repository.root)), "wait", seconds=0.05)
+    waited = call(Session(str(own_repository.root)), "wait", seconds=0.05)
     assert waited["structuredContent"]["verdict"] == "TIMEOUT"  # the deadline is not for it
 
 
