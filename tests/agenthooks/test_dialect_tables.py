@@ -241,3 +241,15 @@ KEYS = [
 )
 def test_any_event_can_be_read(dialect, event):
     assert isinstance(dialects.parse(dialect, "pretool", event), HookEvent)
+
+
+@pytest.mark.parametrize(
+    ("name", "permission"),
+    [("preToolUse", "deny"), ("beforeShellExecution", "ask"),
+     ("beforeMCPExecution", "ask"), ("", "ask")],
+)  # fmt: skip
+def test_cursor_is_asked_only_where_it_can_ask(name, permission):
+    said = json.loads(dialects.render("cursor", "pretool", ASK, name=name))
+    assert (said["permission"], said["agent_message"]) == (permission, ASK.reason)
+    event = {"hook_event_name": name, "tool_name": "Write", "tool_input": {"file_path": "x"}}
+    assert dialects.parse("cursor", "pretool", event).name == name

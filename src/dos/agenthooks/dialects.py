@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import DecodeError, json
 
 from dos.agenthooks.events import NO_ARGUMENTS, Action, HookEvent, HookVerdict, Moment
-from dos.agenthooks.replies import RENDERERS
+from dos.agenthooks.replies import RENDERERS, as_denial
 from dos.errors import BadInput
 from dos.text import quote
 
@@ -54,6 +54,8 @@ PROJECT_VARIABLES = {
     "gemini": "GEMINI_PROJECT_DIR",
     "cursor": "CURSOR_PROJECT_DIR",
 }
+# Here Cursor takes no question to its user, and passes over an answer that it does not know.
+_CANNOT_ASK = ("preToolUse",)
 _RESULTS = ("tool_response", "tool_output", "output")
 _LAST_MESSAGES = ("last_assistant_message", "prompt_response", "finalModelOutput")
 _ENDED_EARLY = ("aborted", "error")
@@ -87,6 +89,7 @@ def parse(dialect: str, moment: str, event: Mapping[str, Any]) -> HookEvent:
     return HookEvent(
         host=dialect,
         moment=_moment(moment, event),
+        name=name if isinstance(name, str) else "",
         session=_text(event, "session_id", "conversation_id", "conversationId", "sessionID"),
         cwd=_text(event, "cwd") or _text(arguments, "Cwd") or "".join(roots[:1]),
         workspace_roots=roots,
@@ -102,12 +105,15 @@ def parse(dialect: str, moment: str, event: Mapping[str, Any]) -> HookEvent:
     )
 
 
-def render(dialect: str, moment: str, verdict: HookVerdict) -> bytes:
+def render(dialect: str, moment: str, verdict: HookVerdict, *, name: str = "") -> bytes:
     """Return what to print for a verdict: one JSON object, or nothing.
 
-    Raises BadInput for an unknown dialect. No answer ever changes the arguments of a call.
+    `name` is the program's own name of the event. Raises BadInput for an unknown dialect. No answer
+    ever changes the arguments of a call.
     """
     check(dialect)
+    if verdict.action is Action.ASK and name in _CANNOT_ASK:
+        verdict = as_denial(verdict)
     if verdict.action is Action.PASS and not verdict.context:
         return b""
     answer = RENDERERS[dialect](Moment(moment), verdict)

@@ -37,6 +37,7 @@ class HookEvent(Struct, frozen=True, kw_only=True):
 
     host: str = ""  # the dialect
     moment: str = ""  # a Moment; empty: one that dos does not answer
+    name: str = ""  # the program's own name of the event
     session: str = ""  # the program's own name for the conversation
     cwd: str = ""
     workspace_roots: tuple[str, ...] = ()

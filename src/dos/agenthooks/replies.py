@@ -36,7 +36,7 @@ def _codex(moment: Moment, verdict: HookVerdict) -> Object | None:
         if verdict.action is Action.ALLOW:
             return None
         if verdict.action is Action.ASK:
-            return _claude(moment, _as_denial(verdict))
+            return _claude(moment, as_denial(verdict))
     return _claude(moment, verdict)
 
 
@@ -52,7 +52,7 @@ def _gemini(moment: Moment, verdict: HookVerdict) -> Object | None:
 def _opencode(moment: Moment, verdict: HookVerdict) -> Object | None:
     """The plugin of dos in opencode: it can throw, so to ask is to deny."""
     if moment is Moment.PRETOOL and verdict.action is Action.ASK:
-        return _claude(moment, _as_denial(verdict))
+        return _claude(moment, as_denial(verdict))
     return _claude(moment, verdict)
 
 
@@ -96,7 +96,7 @@ def _refuse_stop(verdict: HookVerdict, decision: str) -> Object | None:
     return {"decision": decision, "reason": verdict.reason}
 
 
-def _as_denial(verdict: HookVerdict) -> HookVerdict:
+def as_denial(verdict: HookVerdict) -> HookVerdict:
     """Deny what a person would have to allow, where the program cannot ask one."""
     return HookVerdict(action=Action.DENY, reason=verdict.reason, context=verdict.context)
 

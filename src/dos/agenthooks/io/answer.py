@@ -138,7 +138,8 @@ def _answer_marker(call: HookCall) -> HookReply:
 
 def _render(moment: Moment, call: HookCall, verdict: HookVerdict) -> str:
     """The verdict in the dialect of the program."""
-    return dialects.render(call.event.host, moment, verdict).decode()
+    event = call.event
+    return dialects.render(event.host, moment, verdict, name=event.name).decode()
 
 
 def _as_data(verdict: HookVerdict) -> dict[str, Any]:
