@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dos.agenthooks import json_edit, json_settings, toml_settings
 from dos.agenthooks.json_settings import NotPlain
-from dos.agenthooks.wiring import HOSTS, Form, find_host
+from dos.agenthooks.wiring import HOSTS, Form
 
 JSON_HOSTS = [name for name, host in HOSTS.items() if host.form not in (Form.TOML, Form.PLUGIN)]
 CALLER = "dos hook"
@@ -56,7 +56,7 @@ def in_order(value):
 @pytest.mark.parametrize("name", JSON_HOSTS)
 @given(settings=settings_of_a_person())
 def test_our_hooks_go_in_once_and_out_again(name, settings):
-    host = find_host(name)
+    host = HOSTS[name]
     before = json.dumps(settings)
     made = json_settings.install(settings, host, CALLER)
     assert json.dumps(settings) == before, "what was given is not changed"
@@ -106,7 +106,7 @@ def written_by_hand(draw, value):
 @given(data=st.data(), settings=settings_of_a_person())
 def test_what_is_not_ours_keeps_its_text(name, data, settings):
     """Every value of the person stands in the result as it stood, and in the same order."""
-    host = find_host(name)
+    host = HOSTS[name]
     text = data.draw(SPACES) + data.draw(written_by_hand(settings)) + data.draw(SPACES)
     try:
         parsed = json_settings.parse(text, "settings.json")
@@ -136,7 +136,7 @@ HAND_WRITTEN = """\ufeff{\r
 
 @pytest.mark.parametrize("name", JSON_HOSTS)
 def test_only_lines_of_ours_come_and_go(name):
-    host = find_host(name)
+    host = HOSTS[name]
     settings = json_settings.parse(HAND_WRITTEN, "settings.json")
     made = json_settings.install(settings, host, CALLER)
     written = json_edit.rewrite(HAND_WRITTEN, settings, made)
@@ -166,13 +166,14 @@ ODD_NUMBERS = [
 
 @given(text=st.text() | values.map(json.dumps) | st.binary().map(lambda raw: raw.decode("latin-1")))
 @example("[" * 100_000)
+@example("\xa0")
 @example('{"hooks": null}')
 @example('{"hooks": {"Stop": {}}}')
 @example('{"a": "\\ud800"}')
 @example(ODD_NUMBERS[0])
 @example(ODD_NUMBERS[3])
 def test_any_text_is_read_or_left_alone(text):
-    for host in map(find_host, JSON_HOSTS):
+    for host in map(HOSTS.get, JSON_HOSTS):
         try:
             settings = json_settings.parse(text, "settings.json")
         except NotPlain as refusal:
@@ -208,7 +209,7 @@ lines = st.lists(
 
 @given(lines=lines, ends=st.booleans())
 def test_the_block_of_codex_goes_in_once_and_out_again(lines, ends):
-    host = find_host("codex")
+    host = HOSTS["codex"]
     text = "\n".join(lines) + ("\n" if ends and lines else "")
     try:
         made = toml_settings.install(text, host, CALLER, "config.toml")
@@ -227,7 +228,7 @@ def test_the_block_of_codex_goes_in_once_and_out_again(lines, ends):
     [toml_settings.MARKS.begin, toml_settings.MARKS.end, "a = 1", "[b]", "\r", "\u2028", "'''"]
 )).map("\n".join))  # fmt: skip
 def test_any_toml_is_edited_or_left_alone(text):
-    host = find_host("codex")
+    host = HOSTS["codex"]
     try:
         made = toml_settings.install(text, host, CALLER, "config.toml")
     except NotPlain:

@@ -35,7 +35,7 @@ def parse(text: str, name: str) -> Settings:
             raise NotPlain(f"{name} has the number {quote(number)}, and was not changed")
         return value
 
-    if not text.strip():
+    if not text.strip(" \t\n\r"):
         return {}
     try:
         settings = json.loads(

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -30,14 +31,20 @@ def install(text: str, host: Host, caller: str, name: str) -> str:
 
     Raises NotPlain where the file would not be TOML, or has entries of ours outside of the block.
     """
-    before, after = split(text, name)
-    outside = parse(before + after, name)
-    if our_entries(outside):
+    if our_entries(parse(uninstall(text, name), name)):
         raise NotPlain(f"{name} calls `dos hook` outside of the block of dos, and was not changed")
-    made = before
+    return with_block(text, block(host, caller), name)
+
+
+def with_block(text: str, block: str, name: str, marks: Marks = MARKS) -> str:
+    """Return a file with a block between marks, in place of an older one or at the end.
+
+    Raises NotPlain where the file would not be TOML.
+    """
+    before, after = split(text, name, marks)
     if before and not before.endswith("\n"):
-        made += "\n"
-    made += block(host, caller) + after
+        before += "\n"
+    made = before + block + after
     parse(made, name)
     return made
 
@@ -50,14 +57,23 @@ def uninstall(text: str, name: str) -> str:
 
 def block(host: Host, caller: str) -> str:
     """Return the block: each event once, with its timeout in seconds."""
-    lines = [MARKS.begin]
+    lines: list[str] = []
     for number, event in enumerate(host.events):
         if number:
             lines.append("")
         lines += [f"[[hooks.{event}]]", f"[[hooks.{event}.hooks]]"]
-        for key, value in entry(host, event, caller).items():
-            lines.append(f"{key} = {json.dumps(value)}")
-    return "\n".join([*lines, MARKS.end]) + "\n"
+        lines += pairs(entry(host, event, caller))
+    return marked(lines)
+
+
+def pairs(values: Mapping[str, Any]) -> list[str]:
+    """Return the lines of plain values. What JSON writes of them is TOML, too."""
+    return [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+
+
+def marked(lines: Iterable[str], marks: Marks = MARKS) -> str:
+    """Return lines between marks."""
+    return "\n".join([marks.begin, *lines, marks.end]) + "\n"
 
 
 def split(text: str, name: str, marks: Marks = MARKS) -> tuple[str, str]:

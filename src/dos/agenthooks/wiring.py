@@ -1,9 +1,9 @@
 """Where each agent program reads its hooks, and what `dos hooks install` writes there."""
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -18,6 +18,7 @@ WRITING_TOOLS = "Write|Edit|MultiEdit|NotebookEdit|Bash|mcp__.*"
 NAME = "dos"  # of the command
 SECONDS = 10
 EVERY = "all"
+H = TypeVar("H")
 SHIM_OPTIONS = ("-I", "-S")  # of Python: nothing of the user's, and no search for packages
 SHIM_FILE = "/agenthooks/io/shim.py"
 RELEASED_WORKSPACE = ("--workspace", ".")  # stood in the entries of dos-kernel
@@ -136,25 +137,28 @@ HOSTS = {
 }
 
 
-def find_host(name: str) -> Host:
-    """Return the host of a name. Raises BadInput for one that dos cannot wire."""
-    if name not in HOSTS:
-        raise BadInput(
-            f"dos has no hooks to install for {quote(name)}",
-            hint=f"The programs are {', '.join(HOSTS)}; `all` means every one.",
-        )
-    return HOSTS[name]
-
-
 def chosen_hosts(names: Iterable[str]) -> list[Host]:
     """Return the hosts of these names, each once; `all` means every one. Raises BadInput."""
-    chosen: dict[str, Host] = {}
+    return chosen(names, HOSTS, "has no hooks to install for {name}")
+
+
+def chosen(names: Iterable[str], known: Mapping[str, H], problem: str) -> list[H]:
+    """Return what a table has under these names, each once; `all` means all of it.
+
+    Raises BadInput for another name: `problem` says what dos has not, with a place for the name.
+    """
+    found: dict[str, H] = {}
     for name in names:
         if name == EVERY:
-            chosen |= HOSTS
+            found |= known
+        elif name in known:
+            found[name] = known[name]
         else:
-            chosen[name] = find_host(name)
-    return list(chosen.values())
+            raise BadInput(
+                f"dos {problem.format(name=quote(name))}",
+                hint=f"The programs are {', '.join(known)}; `all` means every one.",
+            )
+    return list(found.values())
 
 
 def verb_caller(dos: str) -> str:

@@ -6,16 +6,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from dos.agenthooks import json_edit, json_settings, toml_settings
+from dos.agenthooks import json_edit, json_settings, toml_settings, wiring
 from dos.agenthooks.json_settings import NotPlain
 from dos.agenthooks.toml_settings import Marks
-from dos.errors import BadInput
-from dos.text import quote
 
 NAME = "dos"  # of the server; clients put it before the names of its tools
 WORDS = ("mcp",)
 RELEASED_COMMAND = "dos-mcp"  # of dos-kernel; `dos mcp` by another name
-EVERY = "all"
 MARKS = Marks(
     begin="# >>> dos mcp (managed by `dos init --mcp codex`) >>>",
     end="# <<< dos mcp <<<",
@@ -98,18 +95,7 @@ HOSTS = {
 
 def chosen_hosts(names: Iterable[str]) -> list[Host]:
     """Return the hosts of these names, each once; `all` means every one. Raises BadInput."""
-    chosen: dict[str, Host] = {}
-    for name in names:
-        if name == EVERY:
-            chosen |= HOSTS
-        elif name in HOSTS:
-            chosen[name] = HOSTS[name]
-        else:
-            raise BadInput(
-                f"dos does not know where {quote(name)} reads its MCP servers",
-                hint=f"The programs are {', '.join(HOSTS)}; `all` means every one.",
-            )
-    return list(chosen.values())
+    return wiring.chosen(names, HOSTS, "does not know where {name} reads its MCP servers")
 
 
 def with_server(text: str, host: Host, dos: str, *, force: bool = False) -> str:
@@ -172,18 +158,12 @@ def _with_block(text: str, host: Host, dos: str) -> str:
     if NAME in outside:
         _refuse_stranger(outside[NAME], host)
         return text
-    if before and not before.endswith("\n"):
-        before += "\n"
-    made = before + _block(host, dos) + after
-    toml_settings.parse(made, host.file)
-    return made
+    return toml_settings.with_block(text, _block(host, dos), host.file, MARKS)
 
 
 def _block(host: Host, dos: str) -> str:
-    lines = [MARKS.begin, f"[{host.key}.{NAME}]"]
-    for key, value in host.entry(dos).items():
-        lines.append(f"{key} = {json.dumps(value)}")
-    return "\n".join([*lines, MARKS.end]) + "\n"
+    lines = [f"[{host.key}.{NAME}]", *toml_settings.pairs(host.entry(dos))]
+    return toml_settings.marked(lines, MARKS)
 
 
 def _servers(settings: Entry, host: Host) -> Entry:
