@@ -97,6 +97,14 @@ def no_state_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 
+@pytest.fixture(autouse=True)
+def own_folder() -> Iterator[None]:
+    """A test that leaves its process in another folder would be found by what fails after it."""
+    before = os.getcwd()
+    yield
+    assert os.getcwd() == before, "restore the folder: monkeypatch.chdir, or contextlib.chdir"
+
+
 @pytest.fixture(scope="session")
 def disk_shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shim = build_shim(tmp_path_factory.mktemp("shim"))

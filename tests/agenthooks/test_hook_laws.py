@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import chdir
 
 import pytest
 from commanding import git
@@ -77,8 +78,8 @@ def test_any_event_gets_nothing_or_one_object(root, moment, dialect, event, key,
     if inside:
         event["cwd"] = str(root)
     caller = Caller(pid=os.getpid(), environment={"DOS_LEASE_KEY": key} if key else {})
-    os.chdir(root)
-    reply = answer_hook(moment, dialect, event, caller=caller)
+    with chdir(root):
+        reply = answer_hook(moment, dialect, event, caller=caller)
     if reply.stdout:
         assert isinstance(json.loads(reply.stdout), dict)
         assert reply.stdout.count("\n") <= 1
@@ -111,7 +112,7 @@ def test_old_events_of_hooks_are_removed_and_the_newest_stay(tmp_path):
 
 
 def test_a_warning_about_an_odd_path_can_be_printed(root):
-    os.chdir(root)
     event = {"hook_event_name": "Stop", "transcript_path": "/no/\ud800"}
-    reply = answer_hook("stop", "claude-code", event, caller=Caller())
+    with chdir(root):
+        reply = answer_hook("stop", "claude-code", event, caller=Caller())
     assert "warning" in reply.stderr and reply.stderr.encode()

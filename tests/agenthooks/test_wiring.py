@@ -171,10 +171,12 @@ def test_a_hook_whose_command_is_gone_refuses_nothing(repository, host, monkeypa
         assert is_ours(line) and not is_tuned(line)
 
 
-def test_codex_is_wired_in_the_main_checkout_also_from_a_linked_worktree(repository, tmp_path):
+def test_codex_is_wired_in_the_main_checkout_also_from_a_linked_worktree(
+    repository, tmp_path, monkeypatch
+):
     git("commit", "--quiet", "--allow-empty", "--message", "First", cwd=repository)
     git("worktree", "add", "--quiet", str(tmp_path / "linked"), cwd=repository)
-    os.chdir(tmp_path / "linked")
+    monkeypatch.chdir(tmp_path / "linked")
     in_process("hooks", "install", "all")
     assert not (tmp_path / "linked" / HOSTS["codex"].file).exists(), "Codex would not read it"
     assert (repository / HOSTS["codex"].file).exists()

@@ -123,8 +123,9 @@ class Fleet:
 
 
 @pytest.fixture(params=["", "svc"], ids=["at the top", "in a folder"])
-def fleet(request, tmp_path):
+def fleet(request, tmp_path, monkeypatch):
     fleet = Fleet(tmp_path / "repository", request.param)
+    monkeypatch.chdir(fleet.root)  # where a hook was set up counts, and not where pytest runs
     yield fleet
     fleet.end()
 
