@@ -10,6 +10,7 @@ import pytest
 from commanding import git, in_process
 
 from dos import run_ids, workspace
+from dos.agenthooks import tool_stream
 from dos.agenthooks.dialects import DIALECTS
 from dos.agenthooks.io.answer import Caller, HookOptions, answer_hook
 
@@ -321,6 +322,35 @@ def test_a_call_is_remembered_by_digests_and_never_by_its_content(repository):
     (call,) = [line["body"] for line in raw.lines if line["kind"] == "tool_called"]
     assert len(call["args_digest"]) == len(call["result_digest"]) == 16
     assert "secret" not in raw.out and "cat x" not in raw.out
+
+
+HALF = "\ud800"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"tool_name": f"T{HALF}"},
+        {"session_id": f"s{HALF}"},
+        {"tool_input": {"file_path": f"docs/{HALF}"}},
+        {"tool_input": {HALF: 1}},
+        {"tool_response": {"stdout": HALF}},
+        {"tool_response": HALF},
+    ],
+    ids=lambda odd: "-".join(odd),
+)
+def test_a_call_with_half_of_a_character_is_remembered_as_any_other(repository, odd):
+    said = [ask(posttool(repository, **odd), moment="posttool") for _ in range(3)]
+    assert [decision(reply) for reply in said] == [None, None, "told"]
+
+
+def test_halves_of_characters_are_told_apart_and_their_order_does_not_count():
+    texts = (HALF, "\ud801", "\\ud800", "?")
+    assert len({tool_stream.args_digest("T", {"a": text}) for text in texts}) == len(texts)
+    one, other = {"a": HALF, "b": 1}, {"b": 1, "a": HALF}
+    assert tool_stream.args_digest("T", one) == tool_stream.args_digest("T", other)
+    assert tool_stream.result_digest(one) == tool_stream.result_digest(other)
+    assert tool_stream.args_digest(HALF, {}) != tool_stream.args_digest("\ud801", {})
 
 
 def test_what_is_remembered_of_a_call_is_bounded_whatever_a_program_sends(repository):

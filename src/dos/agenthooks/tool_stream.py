@@ -90,14 +90,24 @@ def judge(steps: Sequence[Step], policy: ToolStream = ToolStream()) -> Verdict:
 
 def args_digest(tool: str, arguments: Mapping[str, Any]) -> str:
     """Return the digest of a call: the same for the same tool and arguments in any order."""
-    return _digest(json.encode({"tool": tool, "input": dict(arguments)}, order="sorted"))
+    return _digest(_encode({"tool": tool, "input": dict(arguments)}))
 
 
 def result_digest(result: Any) -> str:
     """Return the digest of a result; a text is taken as it is."""
     if isinstance(result, str):
         return _digest(result.encode("utf-8", "surrogatepass"))
-    return _digest(json.encode(result, order="sorted"))
+    return _digest(_encode(result))
+
+
+def _encode(value: Any) -> bytes:
+    """Return a value of JSON as bytes, the same for the same names in any order."""
+    try:
+        return json.encode(value, order="sorted")
+    except UnicodeEncodeError:  # half of a character, as JSON may have it: in ASCII it has a form
+        from json import dumps
+
+        return dumps(value, sort_keys=True).encode()
 
 
 def _digest(content: bytes) -> str:
