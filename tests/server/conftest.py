@@ -7,6 +7,15 @@ import serving
 from commanding import in_its_own_process
 
 
+@pytest.fixture(scope="module", autouse=True)
+def outside_of_repositories(tmp_path_factory):
+    """A server answers only who is at work in its own repository, or in none that uses dos: the
+    one of these tests may be used by it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(tmp_path_factory.mktemp("outside"))
+        yield
+
+
 @pytest.fixture(scope="session")
 def repository(tmp_path_factory):
     """Its lane api is held by a process that is no ancestor of these tests."""
