@@ -30,7 +30,7 @@ def test_a_write_into_the_lane_of_a_worker_is_refused(tmp_path, program):
         session = repository.play(script, tmp_path / "model", through=through)
     assert not (repository.root / "api" / "new.md").exists(), session
     assert (repository.root / "web" / "new.md").exists(), session
-    assert "belongs to lane api, which a worker" in session.told
+    assert "belongs to lane api, which 'worker' holds" in session.told
     (repository.root / "web" / "new.md").unlink()
     assert repository.git("status", "--porcelain", "--ignored") == before
 

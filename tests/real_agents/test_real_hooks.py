@@ -39,7 +39,7 @@ def test_a_write_into_a_lane_of_a_worker_is_refused_and_one_elsewhere_goes_throu
         session = repository.play(writes(program, "api", "web"), tmp_path / "model")
     assert files(repository, "api") == set(), session
     assert files(repository, "web") == {"written.md", "redirected.md"}, session
-    assert session.told.count("belongs to lane api, which") == 2, session.told
+    assert session.told.count("belongs to lane api, which 'worker' holds") == 2, session.told
     denied = repository.events("hook_answered")
     assert [(one["action"], one["reason_class"], one["paths"]) for one in denied] == [
         ("DENY", "REGION_HELD", ["api/written.md"]),
