@@ -94,7 +94,8 @@ def _has_stopped(asked: OpenQuestion, leases: Sequence[Lease]) -> bool:
     """Whether the run or process of a proposed halt, or of an agent that asks, is gone."""
     halt = asked.question
     if isinstance(halt, ToolRequested):
-        return not any(lease.run_id == halt.run_id for lease in leases)
+        own = [lease for lease in leases if lease.run_id == halt.run_id]
+        return all(map(process.holder_has_exited, own))  # the agent of a worker ends with it
     if not isinstance(halt, HaltProposed):
         return False
     if halt.run_id and any(lease.run_id == halt.run_id for lease in leases):
