@@ -87,6 +87,22 @@ def test_findings(lanes: Lanes, findings: list[tuple[str, str, str]]) -> None:
     assert found(lanes) == findings
 
 
+@pytest.mark.parametrize(
+    ("written", "findings"),
+    [
+        ("concurrent = []\n", []),
+        ("concurrent = ['a']\n", [("warn", "AUTOPICK_LANE_UNDECLARED", "b")]),
+        ("", [("warn", "AUTOPICK_LANE_UNDECLARED", "b")]),
+    ],
+)
+def test_a_lane_of_autopick_is_declared_where_no_lane_is_concurrent(
+    written: str, findings: list[tuple[str, str, str]]
+) -> None:
+    text = f"[lanes]\n{written}autopick = ['b']\ntrees = {{a = ['a/**'], b = ['b/**']}}\n"
+    lanes = parse(text, Path("dos.toml")).config.lanes
+    assert found(lanes) == findings
+
+
 def test_a_lane_without_a_tree_is_told_every_role_it_has() -> None:
     (finding,) = lint(Config(lanes=Lanes(concurrent=("a",), autopick=("a",))))
     assert "concurrent, autopick" in finding.detail

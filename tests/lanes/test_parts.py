@@ -1,7 +1,11 @@
 """The parts of repeatable lanes: which units have one, and what each may change."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+from msgspec import structs
+
+from dos.config.load import parse
 from dos.config.schema import Config
 from dos.fields import BadValue
 from dos.fleet import worker_health
@@ -108,6 +112,40 @@ def test_a_part_has_the_agent_of_its_lane_with_and_without_the_units():
 def test_a_repeatable_lane_gets_workers_without_being_concurrent():
     assert LANES.roster() == ["web", "api", "global"]
     assert worker_health.why_unstaffed(unit(1), Config(lanes=LANES)) == ""
+
+
+@pytest.mark.parametrize(
+    ("roles", "repeatable"),
+    [
+        ("concurrent = []", ("api",)),
+        ("concurrent = []\nrepeatable = ['docs', 'api']", ("docs", "api")),
+        ("concurrent = []\nrepeatable = ['docs']", ("docs", "api")),
+        ("concurrent = ['docs']", ()),
+        ("", ()),
+        ("repeatable = ['docs']", ("docs",)),
+    ],
+)
+def test_with_no_concurrent_lane_those_of_autopick_are_repeatable(roles, repeatable):
+    tables = "exclusive = ['all']\nautopick = ['api', 'all']\n[lanes.trees]\napi = ['src/**']\n"
+    lanes = parse(f"[lanes]\n{roles}\n{tables}", Path("dos.toml")).config.lanes
+    assert lanes.repeatable == repeatable
+    part = "api/AUTH/AUTH1" if "api" in repeatable else "api"
+    assert lanes_of(unit(1, "src/a.py"), lanes=lanes) == [part]
+
+
+@pytest.mark.parametrize("broken", ["autopick = ['api', 3]", "autopick = ['api', 'API']", "x = 1"])
+def test_lanes_with_an_error_share_nothing(broken):
+    text = f"[lanes]\nconcurrent = []\n{broken}\n"
+    assert parse(text, Path("dos.toml"), lenient=True).config == Config()
+
+
+def test_whoever_declares_one_lane_more_keeps_those_that_are_shared():
+    other = unit(1, lane="web")
+    for lanes, words in (
+        (structs.replace(LANES, concurrent=()), """lanes.repeatable '["api","web"]'"""),
+        (Lanes(concurrent=("api",), trees=LANES.trees), """lanes.concurrent '["api","web"]'"""),
+    ):
+        assert f"`dos config set {words}`" in worker_health.how_to_staff(other, Config(lanes=lanes))
 
 
 def test_a_lane_that_runs_alone_cannot_be_repeatable():

@@ -12,7 +12,7 @@ from shlex import quote
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.config.schema import Config
 from dos.errors import ConfigInvalid
@@ -120,6 +120,7 @@ def parse(text: str, path: Path, *, lenient: bool = False) -> LoadedConfig:
         if not lenient:
             raise _invalid(problems) from error
         config = msgspec.convert(valid, Config)
+    config = _with_handles(config, valid)
     return LoadedConfig(
         config=config,
         path=path,
@@ -311,6 +312,14 @@ def _normalised(raw: dict[str, Any]) -> dict[str, Any]:
         tables["morphology"] = _morphology_rules(reasons.pop("morphology"))
         tables["reasons"] = reasons
     return tables
+
+
+def _with_handles(config: Config, valid: dict[str, Any]) -> Config:
+    """The settings of a file that says `concurrent = []`. One without the key says nothing."""
+    if "concurrent" not in valid.get("lanes", {}):
+        return config
+    lanes = config.lanes.with_autopick_repeatable()
+    return config if lanes is config.lanes else structs.replace(config, lanes=lanes)
 
 
 def _strings_as_lists(table: Any, keys: tuple[str, ...]) -> Any:

@@ -290,8 +290,10 @@ def how_to_staff(unit: Unit, config: Config) -> str:
         lanes = join_some(config.roster())
         where = f"{unit.document}:{unit.line}"
         return f"write `- lane: LANE` with one of {lanes} below {where}"
-    concurrent = json.encode([*config.lanes.concurrent, lane]).decode()
-    return f"`dos config set lanes.concurrent {quote(concurrent)}` places one"
+    # A first concurrent lane would take those of autopick from the workers that share them.
+    role = "concurrent" if config.lanes.concurrent or not config.lanes.repeatable else "repeatable"
+    named = json.encode([*getattr(config.lanes, role), lane]).decode()
+    return f"`dos config set lanes.{role} {quote(named)}` places one"
 
 
 def lane_of(unit: Unit, config: Config) -> str | None:

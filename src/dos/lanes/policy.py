@@ -6,9 +6,9 @@ nothing ever runs on.
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
-from msgspec import field
+from msgspec import field, structs
 
 from dos import regions
 from dos.fields import (
@@ -34,7 +34,7 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
     """[lanes]: the declared lanes. The table replaces the default as a whole."""
 
     concurrent: tuple[str, ...] = ()
-    """Lanes that may run beside others, as far as their trees do not overlap."""
+    """Lanes that run beside others where no trees overlap; with `[]`, autopick is repeatable."""
     exclusive: tuple[str, ...] = ()
     """Lanes that run alone: no other lane may be held meanwhile."""
     repeatable: tuple[str, ...] = ()
@@ -87,6 +87,18 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
                     f"lane {quote(name)} runs alone, so several workers cannot share it",
                     "Keep it in exclusive or in repeatable.",
                 )
+
+    def with_autopick_repeatable(self) -> Self:
+        """The lanes of a file that says `concurrent = []`; the same where that shares none.
+
+        It has no lane for one worker beside others, so several workers share each lane of autopick
+        that does not run alone.
+        """
+        shared = (*self.repeatable, *(lane for lane in self.autopick if lane not in self.exclusive))
+        repeatable = tuple(dict.fromkeys(shared))
+        if self.concurrent or repeatable == self.repeatable:
+            return self
+        return structs.replace(self, repeatable=repeatable)
 
     def agent(self, name: str) -> str:
         """The agent of a lane, for any spelling of its name; empty if it has none of its own.
