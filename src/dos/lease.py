@@ -27,6 +27,9 @@ class Request(Struct, frozen=True, kw_only=True):
     host: str
     ttl_ms: int
     region: Region
+    # The folder that its region starts in, as `Workspace.prefix` names it: one repository may have
+    # several with a dos.toml. None: unknown, as in leases of older versions.
+    prefix: str | None = None
     mode: Mode = Mode.EXCLUSIVE
     kind: str = "cluster"
     exclusive: bool = False  # runs alone: no other lane may be held beside it

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,53 @@ def decision(reply):
 
 RUN = "RID-1M7ED9AEG24KF00"
 HOLDER = {"CID_RUN_ID": RUN}
+
+
+@pytest.fixture
+def nested(repository, monkeypatch):
+    """A repository whose workspace is a folder of it, with a name that is a glob as well."""
+    inner = repository / "p[k]g"
+    (inner / "api").mkdir(parents=True)
+    (repository / "dos.toml").rename(inner / "dos.toml")
+    monkeypatch.chdir(inner)
+    return inner
+
+
+@pytest.mark.parametrize("set_up", [".", ".."], ids=["in its folder", "at the top"])
+@pytest.mark.parametrize("works", ["..", ".", "api"])
+def test_a_holder_is_let_into_its_lane_wherever_its_session_started(nested, set_up, works):
+    take("api", RUN)
+    take("docs", owner="B")
+    start = (nested / set_up).resolve()
+    cwd = str((nested / works).resolve())
+
+    def told(path, environment, **more):
+        raw = {**event(nested, path, **more), "cwd": cwd}
+        return decision(ask(raw, environment=environment, start=start))
+
+    assert told("api/new.py", HOLDER) is None
+    assert told("", HOLDER, command=f"echo x > {nested}/api/new.py") is None
+    for stray in ("web/new.py", "docs/new.py", "../api/new.py"):
+        assert told(stray, HOLDER) == "deny", stray
+    blocked = {"DOS_HOOK_POSTURE": "block"}
+    assert told("api/new.py", blocked) == told("docs/new.py", blocked) == "deny"
+    assert told("../api/new.py", blocked) is told("web/new.py", blocked) is None
+
+
+def test_lanes_of_two_workspaces_in_one_repository_keep_their_own_folders(nested):
+    other = nested.parent / "other"
+    other.mkdir()
+    (other / "dos.toml").write_text(CONFIG.replace("api", "web"))
+    take("api", RUN)
+    words = ["--workspace", str(other), "lease-lane", "acquire", "--lane", "web", "--owner", "B"]
+    assert in_process(*words, "--pid", str(HOLDER_PID[-1])).code == 0
+    for start in (nested, other, nested.parent):
+        told = partial(ask, environment={"DOS_HOOK_POSTURE": "block"}, start=start)
+        assert decision(told(event(nested, "api/new.py"))) == "deny"
+        assert decision(told(event(other, "web/new.py"))) == "deny"
+        assert told(event(other, "api/new.py")) is told(event(nested, "web/new.py")) is None
+        assert ask(event(nested, "api/new.py"), environment=HOLDER, start=start) is None
+        assert decision(ask(event(other, "api/x"), environment=HOLDER, start=start)) == "deny"
 
 
 @pytest.mark.parametrize(

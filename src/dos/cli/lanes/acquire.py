@@ -165,6 +165,7 @@ def _request(args: Args, context: Context) -> Request:
         host=process.host(),
         ttl_ms=caller.ttl_ms(args.ttl_minutes, context.policy),
         region=region(()),
+        prefix=context.world.workspace.prefix,
         run_id=caller.run_id(args.run_id),
         loop_ts=caller.loop_stamp(args.loop_ts),
         system=process.system(),

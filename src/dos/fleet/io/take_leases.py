@@ -104,6 +104,7 @@ class LeaseTaker:
         time are kept until the whole of it is done.
         """
         requested_at = held_leases.lease_seconds()
+        request = structs.replace(request, prefix=self._workspace.prefix)
         key = (request.lane, request.run_id)
         before = self._before.setdefault(key, self._store.leases())
         taken = self._granted(request) or self._acquire(request)

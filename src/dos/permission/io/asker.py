@@ -52,12 +52,12 @@ def find_asker(
         return Asker(
             kind=AskerKind.HOLDER,
             lane=first.lane,
-            region=_from_top(first.region, prefix),
+            region=_from_top(first, prefix),
             fence=first.fence,
             run_id=first.run_id,
             session=session,
             further=tuple(
-                OwnLane(lane=lease.lane, region=_from_top(lease.region, prefix)) for lease in others
+                OwnLane(lane=lease.lane, region=_from_top(lease, prefix)) for lease in others
             ),
             neighbours=neighbours,
         )
@@ -76,7 +76,7 @@ def find_neighbours(
     """Return what others hold now, with regions from the top of the work tree on.
 
     `own` are the leases of the asker; others of its run are nobody else's. `prefix` is the path
-    from the top of the work tree to dos.toml.
+    from the top of the work tree to dos.toml, for leases that do not name theirs.
     """
     now_ms = view.lease_ms()
     boot = view.boot()
@@ -85,7 +85,7 @@ def find_neighbours(
     return tuple(
         Neighbour(
             lane=lease.lane,
-            region=_from_top(lease.region, prefix),
+            region=_from_top(lease, prefix),
             run_id=lease.run_id,
             holder=lease.holder,
         )
@@ -273,9 +273,16 @@ def _was_taken(view: ReadTransaction, bound: doors.SessionBound) -> bool:
     return bound.fence in ended
 
 
-def _from_top(region: Region, prefix: str) -> Region:
-    """A lane's region with its globs from the top of the work tree on."""
+def _from_top(lease: Lease, prefix: str) -> Region:
+    """The region of a lease with its globs from the top of the work tree on.
+
+    Its own folder counts, wherever it is asked about: a program that was started at the top of a
+    repository has its hooks there, and dos.toml may be below. `prefix` is for a lease that does not
+    name it.
+    """
+    if lease.prefix is not None:
+        prefix = lease.prefix
     if not prefix:
-        return region
+        return lease.region
     folder = escape_folder(prefix)
-    return regions.region(f"{folder}{glob}" for glob in region.globs)
+    return regions.region(f"{folder}{glob}" for glob in lease.region.globs)
