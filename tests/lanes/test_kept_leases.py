@@ -19,6 +19,7 @@ from dos.lanes.io import held_leases
 from dos.lanes.io.held_leases import HeldLeases
 from dos.lease import Lease, Request
 from dos.machine import process
+from dos.permission.io.asker import find_asker
 from dos.regions import region
 from dos.world import World
 
@@ -103,3 +104,27 @@ def test_a_lane_that_is_taken_in_several_tries_is_kept_once_and_its_last_holder_
     finally:
         acting.close()
     assert keepers() == before
+
+
+def test_the_lane_of_a_worker_is_known_at_the_top_of_a_repository_with_dos_toml_below(
+    repository: Repository,
+):
+    folder = repository.root / "svc"
+    folder.mkdir()
+    (repository.root / "dos.toml").rename(folder / "dos.toml")
+    below, top = World(folder), World(repository.root)
+    acting = WorkerEffects(below.workspace, below.config, actor="test")
+    try:
+        take = effects.TakeLease(lane="one", run_id="RID-000000000000001")
+        taken = acting.performers()[effects.TakeLease](take)
+        assert isinstance(taken, Lease)
+        for world in (below, top):
+            asker = find_asker(
+                world, session="", tree=repository.root, caller_pid=os.getpid(), environment={}
+            )
+            expected = tuple(f"svc/{glob}" for glob in taken.region.globs)
+            assert (asker.lane, asker.region.globs) == ("one", expected)
+    finally:
+        acting.close()
+        below.close()
+        top.close()
