@@ -13,7 +13,7 @@ from patience import PATIENCE
 
 from dos.agenthooks import socket_protocol
 from dos.agents.io import hook_shim, hook_socket
-from dos.agents.io.hook_socket import HookSocket
+from dos.agents.io.hook_socket import Caller, HookSocket
 from dos.errors import BadInput
 
 SHIM = Path(hook_shim.__file__).read_text()
@@ -38,7 +38,7 @@ def place():
         yield Path(folder) / "hook"
 
 
-def said(request: socket_protocol.Request) -> bytes:
+def said(request: socket_protocol.Request, caller: Caller) -> bytes:
     words = f"{request.moment} {request.dialect} {request.event['tool_name']}"
     return socket_protocol.hook_reply(words, "")
 
@@ -118,9 +118,9 @@ def test_what_is_no_request_is_refused(place, event):
 
 
 def test_a_question_that_has_no_answer_is_a_refusal_and_the_next_one_is_answered(place):
-    def answer(request: socket_protocol.Request) -> bytes:
+    def answer(request: socket_protocol.Request, caller: Caller) -> bytes:
         if "tool_name" in request.event:
-            return said(request)
+            return said(request, caller)
         raise BadInput("there is no such dialect")
 
     with HookSocket(place, answer):

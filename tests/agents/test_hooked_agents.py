@@ -7,6 +7,7 @@ import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
+import patience
 import pytest
 from msgspec import json, structs
 from patience import PATIENCE
@@ -18,15 +19,18 @@ from dos.agents import opencode
 from dos.agents.adapter import Clocks, Ending
 from dos.agents.conversation import Asks
 from dos.agents.homes import hook_wiring
-from dos.agents.io import halt_listener, hook_shim, hooked_home
+from dos.agents.io import halt_listener, hook_monitor, hook_shim, hook_socket, hooked_home
 from dos.agents.io.hook_monitor import HookedMonitor
 from dos.errors import StoreFailed
 from dos.fleet.effects import RunAgent, Worktree
+from dos.journal import fold
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.store import Store
 from dos.machine.execute import never_stop
 from dos.permission import refusals, tools
-from dos.permission.ask import Allow, Answer, AskPerson, Deny
+from dos.permission.ask import HOOK, Allow, Answer, AskPerson, Deny
+from dos.questions import state
+from dos.questions.state import Decisions, OpenQuestion
 from dos.sandbox.walls import Walls
 from dos.units.unit import Unit
 
@@ -69,7 +73,7 @@ def store(monkeypatch) -> Store:
 def monitor(store, tmp_path):
     """monitor(judge, remember): of an agent that holds a lane."""
 
-    def make(judge, remember=forget) -> HookedMonitor:
+    def make(judge, remember=forget, answer_seconds=PATIENCE) -> HookedMonitor:
         lease = take(store, "api")
         effect = RunAgent(
             unit=Unit(plan="A", id="A1", title="write"),
@@ -89,6 +93,7 @@ def monitor(store, tmp_path):
             judge,
             remember,
             tmp_path / "hook",
+            answer_seconds=answer_seconds,
             open_store=lambda: Store(store.backend),
             is_lost=never_stop,
         )
@@ -99,7 +104,7 @@ def monitor(store, tmp_path):
 def answer(monitor: HookedMonitor, moment: str, dialect: str, event: dict) -> dict:
     """What the hook prints, as its program reads it."""
     request = Request(v=1, ask="hook", moment=moment, dialect=dialect, event=event)
-    printed = json.decode(monitor._answer(request))["stdout"]
+    printed = json.decode(monitor._answer(request, None))["stdout"]
     return json.decode(printed) if printed else {}
 
 
@@ -118,7 +123,6 @@ def refused(said: dict) -> str:
         (refuse, WRITES, SENTENCE),
         (lambda asked, via: Allow(), WRITES, ""),
         (lambda asked, via: Allow(note="Mind the rest."), WRITES, ""),
-        (lambda asked, via: AskPerson(question="May it?"), WRITES, refusals.CANNOT_WAIT.sentence),
         (fail, WRITES, "dos could not judge this call, so it is refused"),
         (fail, READS, ""),
         (lambda asked, via: Allow(), {}, refusals.UNKNOWN_EVENT.sentence),
@@ -185,6 +189,123 @@ def test_silence_does_not_count_while_a_request_is_open(monitor):
     decided.set()
     thread.join()
     assert not watched.is_asking_person()
+
+
+class PersonJudge:
+    """Every call needs a person, until one allows the tool for the run."""
+
+    def __init__(self) -> None:
+        self.allowed: set[str] = set()
+
+    def __call__(self, asked: Asks, via: str) -> Answer:
+        return Allow() if asked.tool in self.allowed else AskPerson(question=asked.tool)
+
+    def after_person(self, asked: Asks, refusal: Deny | None, via: str) -> Allow | Deny:
+        assert via == HOOK
+        return refusal or Allow()
+
+    def allow_for_run(self, tool: str) -> None:
+        self.allowed.add(tool)
+
+
+def start_hook(watched: HookedMonitor, tool: str = "write") -> subprocess.Popen[bytes]:
+    hook = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", SHIM, "pretool", "gemini"],
+        env={"DOS_HOOK_SOCKET": str(watched._socket.path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    event = {**BEFORE["gemini"], **WRITES, "tool_name": tool}
+    hook.stdin.write(json.encode(event))
+    hook.stdin.close()
+    return hook
+
+
+def answer_of(hook: subprocess.Popen[bytes]) -> str:
+    """What it refuses, read as its program reads it; empty: nothing."""
+    with hook:
+        printed = hook.stdout.read()
+    assert hook.returncode == 0
+    return refused(json.decode(printed)) if printed else ""
+
+
+def questions(store: Store) -> Decisions:
+    return fold.current(store, Decisions)[0]
+
+
+def open_questions(store: Store, count: int) -> list[OpenQuestion]:
+    return sorted(
+        patience.wait_for(
+            lambda: (
+                (found := questions(store).open) and len(found) == count and list(found.values())
+            )
+        ),
+        key=lambda each: each.raised.id,
+    )
+
+
+CHOICES = {"allow": "", "allow-run": "", "deny": "ann was asked to allow this, and denied it."}
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_hook_is_held_open_until_a_person_has_answered(monitor, store, choice):
+    with monitor(PersonJudge()) as watched:
+        hook = start_hook(watched)
+        (asked,) = open_questions(store, 1)
+        assert watched.is_asking_person() and asked.question.tool == "write"
+        store.append_all(state.answer_entries(asked, choice, by="ann"))
+        assert answer_of(hook).startswith(CHOICES[choice])
+        patience.wait_for(lambda: not watched.is_asking_person())
+        if choice == "allow-run":
+            assert answer_of(start_hook(watched)) == ""
+    assert told(store) == ["run_parked", "run_unparked"]
+
+
+def test_a_hook_whose_question_nobody_answers_in_time_is_refused(monitor, store):
+    with monitor(PersonJudge(), answer_seconds=0) as watched:
+        assert answer_of(start_hook(watched)) == refusals.NOT_ANSWERED.sentence
+        (closed,) = questions(store).answered.values()
+        assert closed.expired and closed.choice == "deny"
+
+
+def test_the_question_of_a_hook_that_was_ended_closes(monitor, store):
+    with monitor(PersonJudge()) as watched:
+        hook = start_hook(watched)
+        open_questions(store, 1)
+        hook.kill()
+        patience.wait_for(lambda: questions(store).answered)
+        assert not watched.is_asking_person()
+        with hook:
+            pass
+
+
+def test_a_hook_is_refused_and_its_question_closed_when_the_agent_has_ended(monitor, store):
+    with monitor(PersonJudge()) as watched:
+        hook = start_hook(watched)
+        open_questions(store, 1)
+    assert answer_of(hook) == refusals.NOT_ANSWERED.sentence
+    assert not questions(store).open
+
+
+def test_hooks_that_wait_for_a_person_keep_no_other_waiting(monitor, store, monkeypatch):
+    monkeypatch.setattr(hook_socket, "MOST_AT_ONCE", 1)
+    judge = PersonJudge()
+    judge.allowed.add("edit")
+    with monitor(judge) as watched:
+        hooks = [start_hook(watched), start_hook(watched)]
+        open_questions(store, 2)
+        assert answer_of(start_hook(watched, "edit")) == ""
+    for hook in hooks:
+        assert answer_of(hook)
+
+
+def test_only_so_many_hooks_wait_for_a_person_at_once(monitor, store, monkeypatch):
+    monkeypatch.setattr(hook_monitor, "MOST_OPEN", 1)
+    with monitor(PersonJudge()) as watched:
+        first = start_hook(watched)
+        open_questions(store, 1)
+        assert answer_of(start_hook(watched)) == refusals.too_many(1).sentence
+    assert answer_of(first)
 
 
 def test_a_retry_that_the_program_does_not_print_is_waiting_and_ends_as_a_limit(monitor, store):

@@ -17,7 +17,8 @@ from dos.journal import fold
 from dos.questions.state import Decisions
 from dos.world import World
 
-PROGRAM = Path(__file__).parents[1] / "two_way_program.py"
+PROGRAMS = {"claude_code": "two_way_program.py", "gemini": "hooking_program.py"}
+BOTH_WAYS = pytest.mark.parametrize("talking", PROGRAMS, indirect=True)
 PLAN = """# A plan
 
 ## DEMO A1: first
@@ -35,14 +36,16 @@ def writing(path: str) -> list[dict[str, str]]:
 
 
 @pytest.fixture
-def talking(repository, monkeypatch):
-    """A fleet of one unit, whose agent talks and asks a person before it writes a file."""
+def talking(repository, monkeypatch, request):
+    """A fleet of one unit, whose agent asks a person before it writes a file: by pipe or hook."""
+    agent = getattr(request, "param", "claude_code")
+    program = Path(__file__).parents[1] / PROGRAMS[agent]
     monkeypatch.setattr(halt_listener, "POLL_SECONDS", 0.05)
     text = repository.config.read_text()
     text = text.replace(f'agent = "scripted"\ncommand = ["{repository.script}"]\n', "")
     repository.config.write_text(
-        f'{text}agent = "claude_code"\nsilence_seconds = 2\n\n[agents.claude_code]\n'
-        f'command = ["{sys.executable}", "{PROGRAM}", "{repository.script}"]\n\n'
+        f'{text}agent = "{agent}"\nsilence_seconds = 2\n\n[agents.{agent}]\n'
+        f'command = ["{sys.executable}", "{program}", "{repository.script}"]\n\n'
         '[enforcement]\nask_person = ["Write"]\n'
     )
     (repository.root / "docs" / "demo-plan.md").write_text(PLAN)
@@ -93,6 +96,7 @@ def behaviours(repository) -> dict[str, str]:
     return {name: answer["behavior"] for name, answer in told(repository, "answers.jsonl")}
 
 
+@BOTH_WAYS
 @pytest.mark.soak
 def test_the_answers_of_a_person_reach_the_agent(talking, at_work):
     thread = at_work(
@@ -133,6 +137,7 @@ def test_the_answers_of_a_person_reach_the_agent(talking, at_work):
     }  # fmt: skip
 
 
+@BOTH_WAYS
 @pytest.mark.soak
 def test_without_an_answer_it_is_denied_and_waiting_is_not_silence(talking, at_work):
     talking.config.write_text(talking.config.read_text() + "answer_seconds = 4\n")

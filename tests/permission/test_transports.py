@@ -46,6 +46,7 @@ web = ["web/**"]
 KEY = "k" * 43
 RUN, OTHER = "RID-1M7ED9AEG24KF00", "RID-1M7ED9AEG24KF01"
 DENIED = "denied"
+CALLER = None  # what is answered at once does not look at who waits
 
 
 class Call(NamedTuple):
@@ -215,11 +216,11 @@ def by_worker_hook(dialect: str):
     def ask(fleet: Fleet, call: Call) -> str:
         monitor = HookedMonitor(
             opencode, fleet.effect, lambda usage: "", fleet.judge, None, fleet.top / "hook",
-            open_store=lambda: None, is_lost=lambda: False,
+            answer_seconds=60, open_store=lambda: None, is_lost=lambda: False,
         )  # fmt: skip
         event = event_of(dialect, fleet, call)
         request = Request(v=1, ask="hook", moment="pretool", dialect=dialect, event=event)
-        return refused(json.decode(monitor._answer(request))["stdout"])
+        return refused(json.decode(monitor._answer(request, CALLER))["stdout"])
 
     return ask
 
@@ -326,9 +327,9 @@ def test_a_warning_is_told_once_by_the_hooks_of_the_fleet(fleet):
     asked = dialects.parse("gemini", "pretool", event)
     monitor = HookedMonitor(
         opencode, fleet.effect, lambda usage: "", fleet.judge, None, fleet.top / "hook",
-        open_store=lambda: None, is_lost=lambda: False,
+        answer_seconds=60, open_store=lambda: None, is_lost=lambda: False,
     )  # fmt: skip
-    told = [monitor._judged(asked).context for _ in range(2)]
+    told = [monitor._judged(asked, CALLER).context for _ in range(2)]
     assert "cannot be read. You hold lane api" in told[0] and told[1] == ""
     assert [action for action, _ in fleet.recorded()] == ["WARN"]
 

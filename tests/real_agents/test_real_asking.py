@@ -5,7 +5,7 @@ import json
 import pytest
 from agent_fleet import AgentFleet, committing, made_by, say_done
 from patience import wait_for
-from programs import CLAUDE_CODE, CODEX, Program
+from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program
 
 UNIT = "GREET/GREET1"
 MESSAGE = "Prefer short words, says the operator."
@@ -53,4 +53,29 @@ def test_people_answer_and_steer_an_agent_at_work(new_fleet, program):
     # Each repeats what was said before.
     requests = [json.dumps(request["body"]) for request in model.requests()]
     assert max(request.count(MESSAGE) for request in requests) == 1
+    assert any("was asked to allow this, and denied it" in request for request in requests)
+
+
+@pytest.mark.parametrize("program", [GEMINI, OPENCODE], ids=lambda program: program.name)
+def test_people_answer_an_agent_that_asks_by_hooks(new_fleet, program):
+    fleet = new_fleet({"api": [UNIT]}, program)
+    fleet.configure("enforcement", ask_person=["write_file", "write"])
+    steps = [
+        program.write("api/denied.md", "no\n"),
+        program.write(made_by("api", UNIT), f"made_by = '{UNIT}'\n"),
+        {"bash": committing(UNIT)},
+        *say_done(UNIT),
+    ]
+    model = fleet.staff(program, steps)
+    fleet.start()
+    denied = next_question(fleet)
+    assert fleet.dos("decisions", "answer", denied, "deny").returncode == 0
+    allowed = next_question(fleet, denied)
+    assert not list(fleet.home.rglob("api/denied.md"))
+    assert fleet.dos("decisions", "answer", allowed, "allow").returncode == 0
+    fleet.finish()
+    assert fleet.landed() == [UNIT], fleet.story
+    names = fleet.git("ls-tree", "-r", "--name-only", "main", "api").split()
+    assert made_by("api", UNIT) in names and "api/denied.md" not in names
+    requests = [json.dumps(request["body"]) for request in model.requests()]
     assert any("was asked to allow this, and denied it" in request for request in requests)

@@ -7,6 +7,10 @@ from msgspec import Struct
 
 from dos.regions import Region
 
+# How an agent asked, in the event of an answer.
+HOOK = "hook"
+PIPE = "pipe"  # its own protocol
+
 
 class AskerKind(StrEnum):
     """Who asks, by what could be proven."""

@@ -19,10 +19,6 @@ def _needs_person(reason: str) -> Deny:
     return Deny(reason=reason, hint=_WITHOUT_IT, reason_class=NEEDS_PERSON)
 
 
-# A hook has seconds to answer, so nobody is asked.
-CANNOT_WAIT = _needs_person(
-    "Only a person can allow this, and your program cannot wait for an answer."
-)
 NOT_ANSWERED = _needs_person("Only a person can allow this, and nobody answered in time.")
 # The tool is a question to a user, and an agent of the fleet has none.
 NOBODY_THERE = Deny(

@@ -13,10 +13,10 @@ from dos.agenthooks.io.hook_call import HookCall
 from dos.agenthooks.io.posttool import steps_of
 from dos.agenthooks.verdicts import verdict_of
 from dos.journal.events.doors import HookAnswered
-from dos.permission.ask import Allow, Asker
+from dos.permission.ask import HOOK, Allow, Asker
 from dos.permission.io.asker import find_asker
 from dos.permission.io.decide import Place, decide
-from dos.permission.io.record import HOOK, tell
+from dos.permission.io.record import tell
 from dos.permission.io.resolve import guarded_trees
 from dos.permission.policy import posture_in_use
 

@@ -20,6 +20,7 @@ _GEMINI_EXTENSION = ".gemini/extensions/dos"
 _OPENCODE_SETTINGS = ".config/opencode/opencode.json"
 _OPENCODE_PLUGIN = ".config/opencode/plugins/dos.js"
 _HELD_OPEN_MS = 2_000_000_000  # 23 days: a hook that its program gives up on counts as a yes
+LONGEST_WAIT_SECONDS = 20 * 86_400.0  # of a hook for a person: well before that
 # What a repository can have in a `.env` that its program loads: other code in the hook's process.
 _OTHER_CODE = ("BASH_ENV", "ENV", "LD_AUDIT", "LD_PRELOAD")
 

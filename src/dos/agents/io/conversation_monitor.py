@@ -16,7 +16,8 @@ from dos.agents.conversation import Asks
 from dos.agents.conversations.dialogue import Dialogue
 from dos.agents.io.agent_monitor import AgentMonitor
 from dos.agents.registry import SafeConversation
-from dos.fleet.agent_talk import AgentTalk, Judge
+from dos.fleet.agent_talk import AgentTalk
+from dos.fleet.asking_people import Judge
 from dos.fleet.effects import RunAgent
 from dos.journal.events.envelope import Event
 from dos.journal.store import Store

@@ -5,10 +5,11 @@ worker has started get an answer. Whoever gets none has to take that for a no.
 """
 
 import os
+import select
 import socket
 import threading
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -26,10 +27,37 @@ _PIECE = 1 << 16
 TOO_MANY = BadInput(f"this agent has asked {MOST_REQUESTS:,} times, which is too often")
 
 
+class Caller:
+    """The hook at the other end of a connection, which waits for its answer."""
+
+    def __init__(self, connection: socket.socket, places: threading.Semaphore) -> None:
+        """`places` are those of the connections that are answered at once."""
+        self._connection = connection
+        self._places = places
+
+    def is_there(self) -> bool:
+        """Whether it still waits. May be called from any thread."""
+        ends = select.poll()
+        try:
+            ends.register(self._connection, select.POLLHUP)
+            return not ends.poll(0)
+        except (OSError, ValueError):  # it was answered meanwhile
+            return False
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """While the block runs, another one is answered in its place."""
+        self._places.release()
+        try:
+            yield
+        finally:
+            self._places.acquire()
+
+
 class HookSocket:
     """A context manager that answers requests while its block runs, each in a thread."""
 
-    def __init__(self, path: Path, answer: Callable[[Request], bytes]) -> None:
+    def __init__(self, path: Path, answer: Callable[[Request, Caller], bytes]) -> None:
         """`answer` returns the line for a request. It is called in several threads at once."""
         self.path = path
         self._answer = answer
@@ -76,16 +104,16 @@ class HookSocket:
                 connection.settimeout(READ_SECONDS)
                 if is_descendant(connection):
                     line = _read_line(connection)
-                    connection.sendall(self._reply(line))
+                    connection.sendall(self._reply(line, Caller(connection, self._room)))
         finally:
             self._room.release()
 
-    def _reply(self, line: bytes) -> bytes:
+    def _reply(self, line: bytes, caller: Caller) -> bytes:
         self._asked += 1
         if self._asked > MOST_REQUESTS:
             return socket_protocol.error_reply(TOO_MANY)
         try:
-            return self._answer(socket_protocol.parse_request(line))
+            return self._answer(socket_protocol.parse_request(line), caller)
         except BadInput as error:
             return socket_protocol.error_reply(error)
 

@@ -22,7 +22,7 @@ from dos.agents.logins import Credentials
 from dos.agents.programs import acp_programs, catalog
 from dos.agents.registry import SafeConversation
 from dos.config.schema import Config
-from dos.fleet.agent_talk import Judge
+from dos.fleet.asking_people import Judge
 from dos.fleet.effects import AgentResult, RunAgent
 from dos.journal.store import Store
 from dos.limits import budget
@@ -145,6 +145,7 @@ class Launcher:
                 asking.judge,
                 asking.remember,
                 asking.socket,
+                answer_seconds=self._answer_seconds,
                 **journal,
             )
         return AgentMonitor(adapter, effect, overspent, **journal)

@@ -14,14 +14,13 @@ from dos.agents.conversation import Asks
 from dos.errors import StoreFailed
 from dos.fleet.effects import RunAgent
 from dos.journal.store import Store
-from dos.permission.ask import Allow, Answer, Asker, AskerKind, AskPerson, Deny
+from dos.permission.ask import PIPE, Allow, Answer, Asker, AskerKind, AskPerson, Deny
 from dos.permission.io.asker import find_neighbours
 from dos.permission.io.decide import Decision, Place, decide, refuse
-from dos.permission.io.record import PIPE, tell
+from dos.permission.io.record import tell
 from dos.permission.io.resolve import guarded_trees
 from dos.permission.policy import Enforcement
 from dos.permission.refusals import (
-    CANNOT_WAIT,
     NEEDS_PERSON,
     NOBODY_THERE,
     answer_unjudged,
@@ -75,8 +74,6 @@ class ToolJudge:
         tools = (asked.tool, *(each.tool for each in asked.also))
         needs_person = any(map(self._enforcement.needs_person, tools))
         if isinstance(answer, Allow) and needs_person and asked.tool not in self._allowed:
-            if via != PIPE:
-                return self._with_store(asked, via, CANNOT_WAIT)
             return AskPerson(question=asked.tool, reason_class=NEEDS_PERSON)
         return answer
 

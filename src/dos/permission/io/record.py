@@ -12,9 +12,6 @@ from dos.lease import Lease
 from dos.permission.ask import Allow, Answer, Ask, AskPerson, Deny
 from dos.text import replace_undecodable
 
-# How an agent asked, in the event of an answer.
-HOOK = "hook"
-PIPE = "pipe"  # its own protocol
 LONGEST_REASON = 1_000  # characters
 MOST_PATHS = 50
 _NO_SESSION = "unnamed"

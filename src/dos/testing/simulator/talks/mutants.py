@@ -10,8 +10,9 @@ from unittest.mock import patch
 
 from dos.agents.conversation import Asks
 from dos.agents.conversations.dialogue import Dialogue
-from dos.fleet import agent_talk
+from dos.fleet import asking_people
 from dos.fleet.agent_talk import AgentTalk
+from dos.fleet.asking_people import AskingPeople
 from dos.permission.ask import Allow, Deny
 from dos.testing.simulator.talks import talks
 
@@ -30,10 +31,10 @@ def answered_twice(_simulation: object, patches: ExitStack) -> None:
 def asked_for_ever(_simulation: object, patches: ExitStack) -> None:
     """A request that nobody answers stays open."""
 
-    def waits(self: AgentTalk, waiting: Any, question: Any, store: Any) -> None:
+    def waits(self: AskingPeople, waiting: Any, question: Any, store: Any) -> None:
         """Look for no answer."""
 
-    patches.enter_context(patch.object(AgentTalk, "_look_for_answer", waits))
+    patches.enter_context(patch.object(AskingPeople, "_look_for_answer", waits))
 
 
 def region_forgotten(_simulation: object, patches: ExitStack) -> None:
@@ -43,7 +44,7 @@ def region_forgotten(_simulation: object, patches: ExitStack) -> None:
 
 def silence_allows(_simulation: object, patches: ExitStack) -> None:
     """A question that nobody answered in time counts as an allowance."""
-    patches.enter_context(patch.object(agent_talk, "_refusal", lambda _answered: None))
+    patches.enter_context(patch.object(asking_people, "_refusal", lambda _answered: None))
 
 
 def nobody_asked(_simulation: object, patches: ExitStack) -> None:

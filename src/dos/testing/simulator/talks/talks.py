@@ -58,7 +58,12 @@ class SimulatedJudge:
             return AskPerson(question=asked.tool)
         return answer
 
-    def after_person(self, asked: Asks, refusal: Deny | None) -> Allow | Deny:
+    def after_person(
+        self,
+        asked: Asks,
+        refusal: Deny | None,
+        via: str = "pipe",  # noqa: ARG002
+    ) -> Allow | Deny:
         lease = self._effect.lease
         is_lost = self._talks.site.scheduler.has_lost_lease(self._process)
         asker = Asker(
