@@ -268,6 +268,14 @@ def test_a_hook_whose_question_nobody_answers_in_time_is_refused(monitor, store)
         assert closed.expired and closed.choice == "deny"
 
 
+def test_a_question_ends_before_its_program_gives_up_on_the_hook(monitor, store):
+    with monitor(PersonJudge(), answer_seconds=100_000_000) as watched:
+        hook = start_hook(watched)
+        (asked,) = open_questions(store, 1)
+        assert asked.raised.expires_ms - asked.at_ms < hook_wiring._HELD_OPEN_MS
+    assert answer_of(hook)
+
+
 def test_the_question_of_a_hook_that_was_ended_closes(monitor, store):
     with monitor(PersonJudge()) as watched:
         hook = start_hook(watched)
