@@ -226,6 +226,7 @@ def test_no_message_is_lost_or_told_twice_when_the_worker_is_killed(talking, wor
     assert talking.subjects()[0] == "Work"
 
 
+@BOTH_WAYS
 @pytest.mark.soak
 def test_the_question_of_an_agent_whose_worker_was_killed_closes_by_itself(talking, worker_process):
     process = worker_process({"ask": "one/never.txt", "id": "never"})

@@ -259,9 +259,14 @@ def told(unit: str) -> str:
 
 
 def work(lane: str, unit: str, *, before: str = "true", also: str = "") -> list[Step]:
-    """What a model does that does its work; `also` is a file that is none of its business."""
-    files = [made_by(lane, unit), *([also] if also else [])]
-    writes = [f"echo \"made_by = '{unit}'\" > {path}" for path in files]
+    """What a model does that does its work; `also` is a file that is none of its business.
+
+    That is written by a program of its own, which no reader of commands can look into: what can be
+    read is refused before it happens.
+    """
+    writes = [f"echo \"made_by = '{unit}'\" > {made_by(lane, unit)}"]
+    if also:
+        writes.append(f"python3 -c \"open('{also}', 'w').write('')\"")
     return [{"bash": " && ".join([before, *writes, committing(unit)])}, *say_done(unit)]
 
 
