@@ -149,7 +149,7 @@ def test_what_an_agent_left_in_a_submodule_is_gone_before_the_next(repository: R
 NEST = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\nopen('f', 'w')\n"
 
 
-@pytest.mark.parametrize("lands", [True, False])
+@pytest.mark.parametrize("lands", [True, pytest.param(False, marks=pytest.mark.soak)])
 def test_folders_that_are_nested_deeper_than_python_recurses_are_cleared(repository, lands):
     script = repository.home / "nest.py"
     script.write_text(NEST)

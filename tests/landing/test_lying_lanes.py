@@ -11,6 +11,8 @@ from sample_repository import commit, set_level, write
 from dos import workspace
 from dos.loop.types import StopReason
 
+SOAKING = (pytest.param(level, marks=pytest.mark.soak) for level in ("landlock", "off"))
+LEVELS = ["auto", *SOAKING]
 LIES = {
     "lists within lists": 'answer(b"[" * 100_000)',
     "a head that is no text": 'answer({"head": ["a"] * 40})',
@@ -79,7 +81,7 @@ time.sleep(300)
 """
 
 
-@pytest.mark.parametrize("level", ["auto", "landlock", "off"])
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("rest", [0, 5], ids=["at the end", "while the agent works"])
 def test_a_pipe_that_a_daemon_holds_open_is_not_waited_for(repository, monkeypatch, level, rest):
     monkeypatch.setattr("dos.agents.io.run.PROGRESS_SECONDS", 0.5)
@@ -112,7 +114,7 @@ os.symlink("USER", "pit")
 """
 
 
-@pytest.mark.parametrize("level", ["auto", "landlock", "off"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_a_folder_that_becomes_a_link_moves_nothing_of_the_users(repository, level):
     repository.set_walls(f'level = "{level}"')
     repository.commit_all("Let the walls stand")
