@@ -9,7 +9,8 @@ from patience import lives
 
 STATE = {"worktrees", "homes", "checks", "lanes"}  # of a workspace, below the user's state folder
 STATE_IN_GIT = {"state.db", "state.db-wal", "state.db-shm", "state.db-gate", "history.sqlite"}
-STATE_IN_GIT |= {"logs", "salvage", "handover"}
+STATE_IN_GIT |= {"logs", "salvage", "handover", "server"}
+SERVER = {"socket", "token", "lock"}
 HOME = {"agent": {"home", "cache"}, "check": {"home", "cache"}, "git": {".gitconfig", "lane-index"}}
 CHECK_TREE = {"home", "cache", "tree", "git"}
 
@@ -56,6 +57,7 @@ def left_paths(git: Path, state_home: Path, temporary: Path, lanes: Iterable[str
     left = [str(path) for path in temporary.rglob("*")]
     left += _others(git / "dos", STATE_IN_GIT)
     left += _others(git / "dos" / "handover", set())
+    left += _others(git / "dos" / "server", SERVER)
     left += _others(git / "worktrees", set())
     for pattern in ("*.lock", "*.keep", "tmp_pack_*", "tmp_idx_*", "*.tmp-*"):
         left += [str(path) for path in git.rglob(pattern) if git / "dos" not in path.parents]

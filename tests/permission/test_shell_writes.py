@@ -360,6 +360,8 @@ for d in a b; do cd docs && rm x; done :: docs/x
 { cd docs; } | cat; rm x              :: docs/x
 true || cd docs && rm x               ::
 ! cd docs && rm x                     ::
+rm api/x | if cd docs; then touch n; fi :: api/x
+ls | { cd docs; touch n; }; touch m      ::
 cd $x && rm y                         ::
 cd - && rm y                          ::
 CDPATH=docs cd sub && rm x            :: sub/x

@@ -178,9 +178,11 @@ class _Walk:
             self._redirect(redirect)
         folder = self._folder
         self._command(words, command.redirects)
-        if is_in_pipe:
+        if self._folder == folder:
+            return
+        if is_in_pipe and not keywords:
             self._folder = folder
-        elif (is_alternative or is_negated) and self._folder != folder:
+        elif is_in_pipe or is_alternative or is_negated:  # or the rest of a block is in the pipe
             self._folder = _Folder(path=None, has_moved=True)
 
     def _expanded(self, words: Sequence[Word]) -> Sequence[Word]:
