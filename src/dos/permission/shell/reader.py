@@ -178,12 +178,10 @@ class _Walk:
             self._redirect(redirect)
         folder = self._folder
         self._command(words, command.redirects)
-        if self._folder == folder:
-            return
         if is_in_pipe and not keywords:
             self._folder = folder
-        elif is_in_pipe or is_alternative or is_negated:  # or the rest of a block is in the pipe
-            self._folder = _Folder(path=None, has_moved=True)
+        elif (is_in_pipe or is_alternative or is_negated) and self._folder != folder:
+            self._folder = _Folder(path=None, has_moved=True)  # also for a block in a pipe
 
     def _expanded(self, words: Sequence[Word]) -> Sequence[Word]:
         """The words with their braces expanded; of programs that only read they may be unknown."""
