@@ -23,12 +23,9 @@ _HELP = ("--help", "-h")
 
 def effect_of(words: Sequence[str]) -> str:
     """Return what `dos` does when it is called with these words; CHANGES where it is not known."""
-    own = list(words)
-    if "--" in own:  # what follows is of another program
-        del own[own.index("--") :]
-    if any(word in _HELP for word in own):
+    rest, is_help = _own_words(words)
+    if is_help:
         return READS
-    rest = _without_global_options(own)
     for count in (2, 1):
         verb = VERBS.get(" ".join(rest[:count]))
         if verb is not None:
@@ -37,16 +34,24 @@ def effect_of(words: Sequence[str]) -> str:
     return CHANGES if rest else READS
 
 
-def _without_global_options(words: Sequence[str]) -> list[str]:
-    """The words without the options that every verb takes."""
+def _own_words(words: Sequence[str]) -> tuple[list[str], bool]:
+    """The words without the options that every verb takes, and whether help is asked for.
+
+    A word behind an option that takes a value is that value, whatever it looks like. What follows
+    `--` is of another program.
+    """
     kept: list[str] = []
+    is_help = False
     is_value = False
     for word in words:
         flag, equals, _ = word.partition("=")
         if is_value:
             is_value = False
+        elif word == "--":
+            break
         elif flag in GLOBAL_FLAGS:
             is_value = GLOBAL_FLAGS[flag] and not equals
+            is_help = is_help or flag in _HELP
         else:
             kept.append(word)
-    return kept
+    return kept, is_help
